@@ -1,0 +1,3 @@
+module espalier.dev/espalier
+
+go 1.24
