@@ -19,7 +19,9 @@ const cell = (text: string): string => text.replaceAll('|', '\\|');
 
 const table = (record: AvroRecord, skip: number): string =>
   ['| field | type | says |', '|---|---|---|']
-    .concat(record.fields.slice(skip).map((f) => `| \`${f.name}\` | ${cell(typeText(f.type))} | ${cell(f.doc ?? '')} |`))
+    .concat(
+      record.fields.slice(skip).map((f) => `| \`${f.name}\` | ${cell(typeText(f.type))} | ${cell(f.doc ?? '')} |`),
+    )
     .join('\n');
 
 /** The whole document. */
@@ -36,7 +38,13 @@ export function eventsDocument(set: SchemaSet): string {
     'Generated from `schemas/` by `npm run contracts:generate`; do not edit. Topics are named `<prefix>.<name>.v1` (default prefix',
     '`espalier`). Values are Avro, in single-object encoding or Confluent framing. Every event begins with the envelope:',
     '',
-    table({ ...(set.topics.get('run.submitted') as AvroRecord), fields: (set.topics.get('run.submitted') as AvroRecord).fields.slice(0, 5) }, 0),
+    table(
+      {
+        ...(set.topics.get('run.submitted') as AvroRecord),
+        fields: (set.topics.get('run.submitted') as AvroRecord).fields.slice(0, 5),
+      },
+      0,
+    ),
     '',
     '| topic | key | from | to | kind |',
     '|---|---|---|---|---|',
@@ -47,10 +55,24 @@ export function eventsDocument(set: SchemaSet): string {
     '',
   ];
   for (const [name, schema] of set.topics)
-    lines.push(`## ${name}`, '', `\`${schema.namespace}.${schema.name}\`: ${schema.doc ?? ''}`, '', table(schema, 5), '');
+    lines.push(
+      `## ${name}`,
+      '',
+      `\`${schema.namespace}.${schema.name}\`: ${schema.doc ?? ''}`,
+      '',
+      table(schema, 5),
+      '',
+    );
   lines.push('# Bodies in the object store', '');
   for (const [name, schema] of set.bodies)
-    lines.push(`## ${name}`, '', `\`${schema.namespace}.${schema.name}\`: ${schema.doc ?? ''}`, '', table(schema, 0), '');
+    lines.push(
+      `## ${name}`,
+      '',
+      `\`${schema.namespace}.${schema.name}\`: ${schema.doc ?? ''}`,
+      '',
+      table(schema, 0),
+      '',
+    );
   lines.push('# Shared types', '');
   for (const [name, type] of [...shared].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (typeof type === 'string' || Array.isArray(type)) continue;

@@ -119,7 +119,8 @@ export function lintSchemas(set: SchemaSet): string[] {
     const where = `schemas/${name}.avsc`;
     check(where, schema);
     const first = schema.fields.slice(0, ENVELOPE.length).map((field) => field.name);
-    if (first.join() !== ENVELOPE.join()) problems.push(`${where}: must begin with the envelope ${ENVELOPE.join(', ')}`);
+    if (first.join() !== ENVELOPE.join())
+      problems.push(`${where}: must begin with the envelope ${ENVELOPE.join(', ')}`);
     const entry = set.catalogue.topics[name];
     if (!entry) problems.push(`schemas/catalogue.json: topic ${name} is missing`);
     else if (entry.key !== null && !schema.fields.some((field) => field.name === entry.key))

@@ -4,7 +4,8 @@ import { walkNamed, type AvroEnum, type AvroField, type AvroRecord, type AvroTyp
 const HEADER = '// Generated from schemas/ by `npm run contracts:generate`. Do not edit.\n';
 const STAMPED = ['event_id', 'occurred_at', 'producer'];
 
-const doc = (text: string | undefined, indent = ''): string => (text ? `${indent}/** ${text.replaceAll('*/', '*\\/')} */\n` : '');
+const doc = (text: string | undefined, indent = ''): string =>
+  text ? `${indent}/** ${text.replaceAll('*/', '*\\/')} */\n` : '';
 
 function tsType(type: AvroType, suffix: string): string {
   if (typeof type === 'string') return primitive(type) ?? `${type}${isEnumName(type) ? '' : suffix}`;
@@ -86,7 +87,11 @@ export function typesSource(set: SchemaSet): string {
         `/** {@link ${name}} without the envelope fields that its producer stamps. */\n` +
         `export type ${name}Body = Omit<${name}Draft, ${STAMPED.map((field) => `'${field}'`).join(' | ')}>;\n`,
     );
-  return HEADER + sorted.map((type) => (type.type === 'record' ? recordSource(type) : enumSource(type))).join('\n') + bodies.join('');
+  return (
+    HEADER +
+    sorted.map((type) => (type.type === 'record' ? recordSource(type) : enumSource(type))).join('\n') +
+    bodies.join('')
+  );
 }
 
 /** Maps from topic and body names to their types, and the schemas themselves. */

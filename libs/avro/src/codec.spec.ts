@@ -33,7 +33,9 @@ describe('events', () => {
 
   it('name the field that does not fit', () => {
     expect(() => encodeEvent('model.called', { ...call, epoch: 'x' })).toThrow(/model\.called: epoch/);
-    expect(() => encodeEvent('model.called', { ...call, output_logprobs: new Float32Array([NaN]) })).toThrow(EncodeError);
+    expect(() => encodeEvent('model.called', { ...call, output_logprobs: new Float32Array([NaN]) })).toThrow(
+      EncodeError,
+    );
   });
 
   it('are refused when empty, cut, of another schema or followed by bytes, on every topic', () => {
@@ -75,7 +77,9 @@ describe('the decode guard', () => {
 it('finds an incompatible change both ways', () => {
   const schema = (fields: unknown[]): string => JSON.stringify({ type: 'record', name: 'E', fields });
   const a = { name: 'a', type: 'string' };
-  expect(compatibilityProblems('e', schema([a, { name: 'b', type: ['null', 'int'], default: null }]), [schema([a])])).toEqual([]);
+  expect(
+    compatibilityProblems('e', schema([a, { name: 'b', type: ['null', 'int'], default: null }]), [schema([a])]),
+  ).toEqual([]);
   expect(compatibilityProblems('e', schema([a, { name: 'b', type: 'int' }]), [schema([a])])).toHaveLength(1);
   expect(compatibilityProblems('e', schema([]), [schema([a])])).toHaveLength(1);
 });

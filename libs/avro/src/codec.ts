@@ -32,8 +32,7 @@ interface Compiled {
 
 const compiled = new Map<SchemaName, Compiled>();
 
-const typeOf = (text: string): avsc.Type =>
-  avsc.Type.forSchema(JSON.parse(text) as avsc.Schema, { logicalTypes });
+const typeOf = (text: string): avsc.Type => avsc.Type.forSchema(JSON.parse(text) as avsc.Schema, { logicalTypes });
 
 function headerOf(text: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
@@ -92,7 +91,10 @@ function decode(name: SchemaName, bytes: Buffer, limit: number): unknown {
     throw new DecodeError('AVRO_FRAMING', `${name}: does not begin with a single-object header (c3 01 + fingerprint)`);
   const writer = compile(name).writers.get(bytes.toString('hex', 0, HEADER_BYTES));
   if (!writer)
-    throw new DecodeError('AVRO_UNKNOWN_SCHEMA', `${name}: written with unknown schema ${bytes.readBigUInt64LE(2).toString(16)}`);
+    throw new DecodeError(
+      'AVRO_UNKNOWN_SCHEMA',
+      `${name}: written with unknown schema ${bytes.readBigUInt64LE(2).toString(16)}`,
+    );
   const body = bytes.subarray(HEADER_BYTES);
   writer.guard(body);
   try {
@@ -117,4 +119,5 @@ export const decodeBody = <B extends BodyName>(name: B, bytes: Buffer): BodyMap[
   decode(name, bytes, 1024 * 1024 * 1024) as BodyMap[B];
 
 /** Fingerprint of the current schema of `name`, hex. */
-export const schemaFingerprint = (name: SchemaName): string => fingerprintOf(schemaTexts[name]).toString(16).padStart(16, '0');
+export const schemaFingerprint = (name: SchemaName): string =>
+  fingerprintOf(schemaTexts[name]).toString(16).padStart(16, '0');

@@ -23,7 +23,8 @@ type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export function canonicalForm(schema: Json, namespace = ''): string {
   if (typeof schema === 'string') return JSON.stringify(fullName(schema, namespace));
   if (Array.isArray(schema)) return `[${schema.map((branch) => canonicalForm(branch, namespace)).join(',')}]`;
-  if (schema === null || typeof schema !== 'object') throw new TypeError(`not an Avro schema: ${JSON.stringify(schema)}`);
+  if (schema === null || typeof schema !== 'object')
+    throw new TypeError(`not an Avro schema: ${JSON.stringify(schema)}`);
   const type = schema['type'];
   if (typeof type !== 'string' || PRIMITIVES.has(type)) return canonicalForm(type ?? null, namespace);
   const inner = typeof schema['namespace'] === 'string' ? schema['namespace'] : namespace;

@@ -28,7 +28,10 @@ class Cursor {
   }
   skip(count: number): void {
     if (count < 0 || count > this.remaining)
-      throw new DecodeError('AVRO_TRUNCATED', `${count} bytes needed at offset ${this.position}, ${this.remaining} left`);
+      throw new DecodeError(
+        'AVRO_TRUNCATED',
+        `${count} bytes needed at offset ${this.position}, ${this.remaining} left`,
+      );
     this.position += count;
   }
   /** A zig-zag long; beyond 2^53 it is refused, as no consumer could hold it. */
@@ -79,11 +82,17 @@ function blocks(cursor: Cursor, minimum: number, item: Step): void {
       count = -count;
       const size = cursor.long();
       if (size < 0 || size > cursor.remaining)
-        throw new DecodeError('AVRO_BLOCK_BOMB', `block of ${size} bytes at offset ${cursor.position}, ${cursor.remaining} left`);
+        throw new DecodeError(
+          'AVRO_BLOCK_BOMB',
+          `block of ${size} bytes at offset ${cursor.position}, ${cursor.remaining} left`,
+        );
     }
     total += count;
     if (minimum > 0 ? count > cursor.remaining / minimum : total > MAX_EMPTY_ITEMS)
-      throw new DecodeError('AVRO_BLOCK_BOMB', `block of ${count} items at offset ${cursor.position}, ${cursor.remaining} bytes left`);
+      throw new DecodeError(
+        'AVRO_BLOCK_BOMB',
+        `block of ${count} items at offset ${cursor.position}, ${cursor.remaining} bytes left`,
+      );
     for (let index = 0; index < count; index += 1) item(cursor);
   }
 }
@@ -113,7 +122,10 @@ class Compiler {
           step: (cursor) => {
             const index = cursor.long();
             if (index < 0 || index >= count)
-              throw new DecodeError('AVRO_MALFORMED', `enum index ${index} of ${count} before offset ${cursor.position}`);
+              throw new DecodeError(
+                'AVRO_MALFORMED',
+                `enum index ${index} of ${count} before offset ${cursor.position}`,
+              );
           },
         });
       }
@@ -173,7 +185,11 @@ class Compiler {
       step: (cursor) => {
         const index = cursor.long();
         const step = steps[index];
-        if (!step) throw new DecodeError('AVRO_MALFORMED', `union branch ${index} of ${steps.length} before offset ${cursor.position}`);
+        if (!step)
+          throw new DecodeError(
+            'AVRO_MALFORMED',
+            `union branch ${index} of ${steps.length} before offset ${cursor.position}`,
+          );
         step(cursor);
       },
     };
@@ -189,7 +205,8 @@ class Compiler {
           step: (cursor) => {
             const byte = cursor.bytes[cursor.position];
             cursor.skip(1);
-            if (byte !== 0 && byte !== 1) throw new DecodeError('AVRO_MALFORMED', `boolean byte ${byte} before offset ${cursor.position}`);
+            if (byte !== 0 && byte !== 1)
+              throw new DecodeError('AVRO_MALFORMED', `boolean byte ${byte} before offset ${cursor.position}`);
           },
         };
       case 'int':
@@ -238,6 +255,9 @@ export function compileGuard(schemaText: string): (bytes: Uint8Array) => void {
     const cursor = new Cursor(bytes);
     step(cursor);
     if (cursor.remaining > 0)
-      throw new DecodeError('AVRO_TRAILING', `${cursor.remaining} bytes after the record, which ends at offset ${cursor.position}`);
+      throw new DecodeError(
+        'AVRO_TRAILING',
+        `${cursor.remaining} bytes after the record, which ends at offset ${cursor.position}`,
+      );
   };
 }

@@ -43,7 +43,8 @@ class PackedFloat32 extends PackedType<Float32Array> {
   }
 }
 
-if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) throw new Error('packed arrays need a little-endian platform');
+if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1)
+  throw new Error('packed arrays need a little-endian platform');
 
 /** Options for every `Type.forSchema` of this product; timestamps stay milliseconds. */
 export const logicalTypes = {

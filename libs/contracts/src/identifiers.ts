@@ -11,7 +11,8 @@ export class IdentifierError extends Error {
   readonly retryable = false;
 }
 
-export const groupIdFor = (runId: string, taskId: string, admission: number): string => `${runId}/${taskId}/${admission}`;
+export const groupIdFor = (runId: string, taskId: string, admission: number): string =>
+  `${runId}/${taskId}/${admission}`;
 export const rolloutIdFor = (groupId: string, index: number): string => `${groupId}/r${index}`;
 export const attemptIdFor = (rolloutId: string, attemptNo: number): string => `${rolloutId}/a${attemptNo}`;
 export const trajectoryIdFor = (attemptId: string): string => `${attemptId}/t`;

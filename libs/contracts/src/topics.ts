@@ -38,7 +38,11 @@ export function physicalTopics(prefix: string): PhysicalTopic[] {
     return [
       { topic: topicOf(prefix, name), name, kind: entry.kind as TopicKind },
       ...entry.consumers.flatMap(({ group, retryDelaysMs }) => [
-        ...retryDelaysMs.map((delay): PhysicalTopic => ({ topic: retryTopicOf(prefix, name, group, delay), name, kind: 'retry' })),
+        ...retryDelaysMs.map((delay): PhysicalTopic => ({
+          topic: retryTopicOf(prefix, name, group, delay),
+          name,
+          kind: 'retry',
+        })),
         { topic: deadTopicOf(prefix, name, group), name, kind: 'dead' as const },
       ]),
     ];
