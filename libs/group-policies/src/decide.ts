@@ -1,0 +1,130 @@
+import type { GroupConfig } from '@espalier/contracts';
+import { bandOf, mixesOf, wholeBand, type Band } from './band.ts';
+import { finalFilter } from './final-filter.ts';
+import { GroupConfigError } from './legality.ts';
+import type { FilterReason, GroupVerdict, PoolMember, PoolView, Selection } from './pool.ts';
+import { byDraw, bySubmission, splitPool, type SplitPool } from './ranking.ts';
+
+/** Forgives the last bits of rho * N; far below any meaningful share. */
+const BAND_SLACK = 1e-9;
+
+/**
+ * Balanced Adaptive Rollout (Orchard, Algorithm 1 and section 3.3.3) over one group's pool.
+ *
+ * PER_COMPLETION launches the whole budget at once, judges every scored completion, accepts as soon as the band can be
+ * met, and stops as soon as no outcome of the open rollouts could lead to an accepted group. STRIDE is the published
+ * schedule: `stride` rollouts at a time, judged only when all of them have ended; selection there is bit-exact to the
+ * published code (halves to even, smaller mix first, ties in order of submission).
+ *
+ * Pure and total over legal configurations (see `groupConfigProblems`); once `open` is 0 and the budget is launched the
+ * verdict is ACCEPT or FILTER, never WAIT. Throws {@link GroupConfigError} for a mode this version does not know.
+ */
+export function decideGroup(view: PoolView): GroupVerdict {
+  switch (view.config.mode) {
+    case 'PER_COMPLETION':
+      return decidePerCompletion(view);
+    case 'STRIDE':
+      return decideStride(view);
+    case 'UNKNOWN':
+      throw new GroupConfigError(['mode must be PER_COMPLETION or STRIDE']);
+  }
+}
+
+function decidePerCompletion(view: PoolView): GroupVerdict {
+  const { config } = view;
+  if (view.launched === 0) return { kind: 'LAUNCH', count: config.budget };
+  const pool = splitPool(view, byDraw);
+  const band = bandOf(config, BAND_SLACK);
+  const exact = firstPassing(config, pool, band);
+  if (exact) return accept('EXACT', exact);
+  const unlaunched = Math.max(0, config.budget - view.launched);
+  const reason = hopeless(config, pool, band, view.open + unlaunched);
+  if (reason) return { kind: 'FILTER', reason };
+  if (unlaunched > 0) return { kind: 'LAUNCH', count: unlaunched };
+  if (view.open > 0) return { kind: 'WAIT' };
+  return settle(config, pool, (mixes) => firstPassing(config, pool, mixes));
+}
+
+function decideStride(view: PoolView): GroupVerdict {
+  const { config } = view;
+  if (view.open > 0) return { kind: 'WAIT' };
+  if (view.launched === 0) return { kind: 'LAUNCH', count: Math.min(config.stride, config.budget) };
+  const pool = splitPool(view, bySubmission);
+  const exact = tryAssemble(config.size, pool, bandOf(config));
+  if (exact) return filtered(config, 'EXACT', exact);
+  if (view.launched < config.budget)
+    return { kind: 'LAUNCH', count: Math.min(config.stride, config.budget - view.launched) };
+  return settle(config, pool, (mixes) => tryAssemble(config.size, pool, mixes));
+}
+
+/** Nothing is open and the budget is spent: relaxed selection, else best effort, else the reason why not. */
+function settle(config: GroupConfig, pool: SplitPool, select: (band: Band) => PoolMember[] | null): GroupVerdict {
+  const { size } = config;
+  if (!config.relaxed) return { kind: 'FILTER', reason: usable(pool) < size ? 'TOO_FEW' : 'INFEASIBLE' };
+  const relaxed = select(wholeBand(size));
+  if (relaxed) return filtered(config, 'RELAXED', relaxed);
+  const best = [...pool.positives, ...pool.others, ...pool.backfill].slice(0, size);
+  if (best.length < size) return { kind: 'FILTER', reason: 'TOO_FEW' };
+  return filtered(config, 'BEST_EFFORT', best);
+}
+
+const usable = (pool: SplitPool): number => pool.positives.length + pool.others.length;
+
+const accept = (selection: Selection, members: readonly PoolMember[]): GroupVerdict => ({
+  kind: 'ACCEPT',
+  selection,
+  selected: members.map(({ trajectoryId }) => trajectoryId),
+});
+
+function filtered(config: GroupConfig, selection: Selection, members: readonly PoolMember[]): GroupVerdict {
+  const reason = finalFilter(config, members);
+  return reason ? { kind: 'FILTER', reason } : accept(selection, members);
+}
+
+const take = (size: number, pool: SplitPool, positives: number): PoolMember[] | null =>
+  positives <= pool.positives.length && size - positives <= pool.others.length
+    ? [...pool.positives.slice(0, positives), ...pool.others.slice(0, size - positives)]
+    : null;
+
+/** TryAssemble of Algorithm 1: the nearest mix that the pool can fill. */
+function tryAssemble(size: number, pool: SplitPool, band: Band): PoolMember[] | null {
+  if (usable(pool) < size) return null;
+  for (const positives of mixesOf(band)) {
+    const members = take(size, pool, positives);
+    if (members) return members;
+  }
+  return null;
+}
+
+/**
+ * TryAssemble that passes over mixes the final filter would drop: accepting such a mix early would throw the group away
+ * although the open rollouts may still save it. Without such a mix it returns what plain TryAssemble finds only when
+ * the caller is settling (the whole band), so that the filter names the reason.
+ */
+function firstPassing(config: GroupConfig, pool: SplitPool, band: Band): PoolMember[] | null {
+  for (const positives of mixesOf(band)) {
+    const members = take(config.size, pool, positives);
+    if (members && finalFilter(config, members) === null) return members;
+  }
+  return null;
+}
+
+/**
+ * Whether no outcome of the `remaining` rollouts can lead to an accepted group; the reason if so. Each of them may
+ * still end positive, not positive, or without a reward.
+ */
+function hopeless(config: GroupConfig, pool: SplitPool, band: Band, remaining: number): FilterReason | null {
+  if (remaining === 0) return null;
+  const { size } = config;
+  const fillable = (positives: number): boolean =>
+    !(config.require_positive && positives === 0) &&
+    Math.max(0, positives - pool.positives.length) + Math.max(0, size - positives - pool.others.length) <= remaining;
+  // A single member has no spread: with require_std a group of one can never pass.
+  const spreadPossible = !config.require_std || size > 1;
+  const mixes = config.relaxed ? mixesOf(wholeBand(size)) : mixesOf(band);
+  if (spreadPossible && mixes.some(fillable)) return null;
+  // A best-effort group may still be filled up with members that have a reward but ran out of time.
+  const rewarded = pool.backfill.filter(({ reward, status }) => reward !== null && status !== 'CANCELLED').length;
+  if (config.relaxed && spreadPossible && usable(pool) + rewarded + remaining >= size && rewarded > 0) return null;
+  return usable(pool) + remaining < size ? 'TOO_FEW' : 'INFEASIBLE';
+}
