@@ -1,1 +1,14 @@
-export {};
+export { PlaneError, ProcessNotReadyError } from './errors/plane-errors.ts';
+export type { PlaneErrorCode } from './errors/plane-errors.ts';
+export { EmbeddedKafka, startDetachedBroker, stopRunningBroker } from './kafka/embedded-kafka.ts';
+export type { EmbeddedKafkaOptions } from './kafka/kafka-process.ts';
+export type { BrokerAddress, RunningBroker } from './kafka/broker-file.ts';
+export { runningBroker } from './kafka/broker-file.ts';
+export { brokerAnswers } from './kafka/broker-probe.ts';
+export { KAFKA_VERSION, kafkaJarsDir } from './kafka/kafka-jars.ts';
+export { Supervisor } from './supervisor/supervisor.ts';
+export type { SupervisorOptions } from './supervisor/supervisor.ts';
+export type { Probe, ProcessSpec, ProcessState, ProcessStatus } from './supervisor/process-spec.ts';
+export { freePorts, isPortFree } from './workspace/free-ports.ts';
+export { nodeBinary } from './workspace/node-binary.ts';
+export { repositoryRoot } from './workspace/repository-root.ts';
