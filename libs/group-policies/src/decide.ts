@@ -33,7 +33,12 @@ export function decideGroup(view: PoolView): GroupVerdict {
 function decidePerCompletion(view: PoolView): GroupVerdict {
   const { config } = view;
   if (view.launched === 0) return { kind: 'LAUNCH', count: config.budget };
-  const pool = splitPool(view, byDraw);
+  const split = splitPool(view, byDraw);
+  // The published code pads a best-effort group with members that have no reward and then drops the group for it.
+  const pool = {
+    ...split,
+    backfill: split.backfill.filter(({ reward, status }) => reward !== null && status !== 'CANCELLED'),
+  };
   const band = bandOf(config, BAND_SLACK);
   const exact = firstPassing(config, pool, band);
   if (exact) return accept('EXACT', exact);
@@ -98,8 +103,7 @@ function tryAssemble(size: number, pool: SplitPool, band: Band): PoolMember[] | 
 
 /**
  * TryAssemble that passes over mixes the final filter would drop: accepting such a mix early would throw the group away
- * although the open rollouts may still save it. Without such a mix it returns what plain TryAssemble finds only when
- * the caller is settling (the whole band), so that the filter names the reason.
+ * although the open rollouts may still save it.
  */
 function firstPassing(config: GroupConfig, pool: SplitPool, band: Band): PoolMember[] | null {
   for (const positives of mixesOf(band)) {
@@ -124,7 +128,7 @@ function hopeless(config: GroupConfig, pool: SplitPool, band: Band, remaining: n
   const mixes = config.relaxed ? mixesOf(wholeBand(size)) : mixesOf(band);
   if (spreadPossible && mixes.some(fillable)) return null;
   // A best-effort group may still be filled up with members that have a reward but ran out of time.
-  const rewarded = pool.backfill.filter(({ reward, status }) => reward !== null && status !== 'CANCELLED').length;
-  if (config.relaxed && spreadPossible && usable(pool) + rewarded + remaining >= size && rewarded > 0) return null;
+  const filled = usable(pool) + pool.backfill.length + remaining;
+  if (config.relaxed && spreadPossible && pool.backfill.length > 0 && filled >= size) return null;
   return usable(pool) + remaining < size ? 'TOO_FEW' : 'INFEASIBLE';
 }
