@@ -7,6 +7,8 @@ import { byDraw, bySubmission, splitPool, type SplitPool } from './ranking.ts';
 
 /** Forgives the last bits of rho * N; far below any meaningful share. */
 const BAND_SLACK = 1e-9;
+/** Rewards further apart than this make a spread that passes the final filter for any practical group size. */
+const SPREAD = 1e-3;
 
 /**
  * Balanced Adaptive Rollout (Orchard, Algorithm 1 and section 3.3.3) over one group's pool.
@@ -107,10 +109,22 @@ function tryAssemble(size: number, pool: SplitPool, band: Band): PoolMember[] | 
  */
 function firstPassing(config: GroupConfig, pool: SplitPool, band: Band): PoolMember[] | null {
   for (const positives of mixesOf(band)) {
-    const members = take(config.size, pool, positives);
+    const taken = take(config.size, pool, positives);
+    const members = taken && spreadOut(config, taken, positives === 0 ? pool.others : pool.positives);
     if (members && finalFilter(config, members) === null) return members;
   }
   return null;
+}
+
+/**
+ * Members of one kind alone may still differ in graded rewards: where those first in order do not, the last of them
+ * gives way to the first of the rest that does.
+ */
+function spreadOut(config: GroupConfig, members: PoolMember[], rest: readonly PoolMember[]): PoolMember[] {
+  if (finalFilter(config, members) !== 'ZERO_STD') return members;
+  const reward = members[0]?.reward ?? 0;
+  const other = rest.find((one) => one.reward !== null && Math.abs(one.reward - reward) > SPREAD);
+  return other ? [...members.slice(0, -1), other] : members;
 }
 
 /**
