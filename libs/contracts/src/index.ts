@@ -45,6 +45,7 @@ export {
   type EntryValue,
   type MachineInput,
   type MachineOutput,
+  type Rejection,
   type Renewal,
   type StateMachine,
   type StateView,

@@ -35,8 +35,16 @@ export interface Effects {
   readonly entries: Map<string, { readonly kind: string; readonly value: EntryValue } | null>;
   /** Timers to set (milliseconds UTC) or clear (null); a timer fires once. */
   readonly timers: Map<string, number | null>;
-  /** Records to put on the dead-letter topic of the processor: the input itself, with a code and a message. */
-  readonly rejections: { readonly code: string; readonly message: string }[];
+  /** Records for the dead-letter topic of the processor, with a code and a message: the input itself, or an earlier event. */
+  readonly rejections: Rejection[];
+}
+
+/** Why a record is dead-lettered. */
+export interface Rejection {
+  readonly code: string;
+  readonly message: string;
+  /** The event rejected; without it the input at hand. */
+  readonly event?: { [T in TopicName]: { readonly topic: T; readonly value: EventMap[T] } }[TopicName];
 }
 
 /** A timer's extension by a heartbeat: kept in memory only, the state is not touched. */
