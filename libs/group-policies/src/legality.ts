@@ -4,8 +4,10 @@ import type { GroupConfig } from '@espalier/contracts';
 export class GroupConfigError extends Error {
   readonly code = 'GROUP_CONFIG_INVALID';
   readonly retryable = false;
-  constructor(readonly problems: readonly string[]) {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
     super(`group configuration: ${problems.join('; ')}`);
+    this.problems = problems;
   }
 }
 
