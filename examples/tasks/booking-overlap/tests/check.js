@@ -1,0 +1,41 @@
+// Hidden checks. The program runs in a process of its own, so that nothing it does can pass for a result.
+const { spawnSync } = require('node:child_process');
+
+const cases = [
+  ['overlaps({ from: 1, until: 4 }, { from: 3, until: 6 })', true],
+  ['overlaps({ from: 1, until: 4 }, { from: 4, until: 6 })', false],
+  ['overlaps({ from: 4, until: 6 }, { from: 1, until: 4 })', false],
+  ['overlaps({ from: 1, until: 9 }, { from: 3, until: 4 })', true],
+  ['isFree([{ from: 1, until: 4 }, { from: 8, until: 9 }], { from: 4, until: 8 })', true],
+  ['isFree([{ from: 1, until: 4 }], { from: 2, until: 3 })', false],
+  ['isFree([], { from: 2, until: 3 })', true],
+  ['nights({ from: 2, until: 5 })', 3],
+];
+
+const child = `
+const program = require('/app/bookings.js');
+const names = Object.keys(program);
+const results = JSON.parse(process.argv[1]).map((call) => {
+  try {
+    return new Function(...names, 'return ' + call)(...names.map((name) => program[name]));
+  } catch (error) {
+    return 'threw ' + error.name;
+  }
+});
+console.log(JSON.stringify(results));
+`;
+
+const calls = JSON.stringify(cases.map(([call]) => call));
+const ran = spawnSync(process.execPath, ['-e', child, calls], { encoding: 'utf8', timeout: 10000 });
+if (ran.status !== 0) {
+  console.log(`the program does not run: ${ran.stderr}`);
+  process.exit(1);
+}
+const results = JSON.parse(ran.stdout.trim().split('\n').at(-1));
+const failed = cases.filter(([call, expected], i) => {
+  const same = JSON.stringify(results[i]) === JSON.stringify(expected);
+  if (!same) console.log(`${call} gives ${JSON.stringify(results[i])} instead of ${JSON.stringify(expected)}`);
+  return !same;
+});
+console.log(`${cases.length - failed.length} of ${cases.length} checks passed`);
+process.exit(failed.length === 0 && results.length === cases.length ? 0 : 1);

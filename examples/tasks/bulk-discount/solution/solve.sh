@@ -1,0 +1,3 @@
+#!/bin/bash
+set -eu
+sed -i 's|^    if quantity > 10:$|    if quantity >= 10:|' /app/prices.py

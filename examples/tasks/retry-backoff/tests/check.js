@@ -1,0 +1,39 @@
+// Hidden checks. The program runs in a process of its own, so that nothing it does can pass for a result.
+const { spawnSync } = require('node:child_process');
+
+const cases = [
+  ['pause(0, 100, 5000)', 100],
+  ['pause(1, 100, 5000)', 200],
+  ['pause(3, 100, 5000)', 800],
+  ['pause(5, 100, 5000)', 3200],
+  ['pause(6, 100, 5000)', 5000],
+  ['pause(20, 100, 5000)', 5000],
+];
+
+const child = `
+const program = require('/app/backoff.js');
+const names = Object.keys(program);
+const results = JSON.parse(process.argv[1]).map((call) => {
+  try {
+    return new Function(...names, 'return ' + call)(...names.map((name) => program[name]));
+  } catch (error) {
+    return 'threw ' + error.name;
+  }
+});
+console.log(JSON.stringify(results));
+`;
+
+const calls = JSON.stringify(cases.map(([call]) => call));
+const ran = spawnSync(process.execPath, ['-e', child, calls], { encoding: 'utf8', timeout: 10000 });
+if (ran.status !== 0) {
+  console.log(`the program does not run: ${ran.stderr}`);
+  process.exit(1);
+}
+const results = JSON.parse(ran.stdout.trim().split('\n').at(-1));
+const failed = cases.filter(([call, expected], i) => {
+  const same = JSON.stringify(results[i]) === JSON.stringify(expected);
+  if (!same) console.log(`${call} gives ${JSON.stringify(results[i])} instead of ${JSON.stringify(expected)}`);
+  return !same;
+});
+console.log(`${cases.length - failed.length} of ${cases.length} checks passed`);
+process.exit(failed.length === 0 && results.length === cases.length ? 0 : 1);

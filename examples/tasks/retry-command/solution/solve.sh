@@ -1,0 +1,3 @@
+#!/bin/bash
+set -eu
+sed -i 's|^    if \[ "\$attempt" -gt "\$limit" \]; then$|    if [ "$attempt" -ge "$limit" ]; then|' /app/retry.sh
