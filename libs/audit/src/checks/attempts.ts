@@ -60,8 +60,11 @@ function checkEnding(run: RunIndex, ending: Placed<'rollout.ended'>, findings: F
       if (!failure) wrong('names no failure');
       break;
     case 'CANCELLED':
+      if (reason === null) wrong('names no reason');
+      break;
     case 'FILTERED':
       if (reason === null) wrong('names no reason');
+      if (trajectory_id === null || reward === null) wrong('was never scored');
       break;
     case 'POOLED':
     case 'DELIVERED':
@@ -80,6 +83,12 @@ function checkEnding(run: RunIndex, ending: Placed<'rollout.ended'>, findings: F
     if (trajectory_id !== trajectoryIdFor(attemptId)) wrong(`names trajectory ${trajectory_id}`);
     if (!run.recorded.has(attemptId) && !run.truncated('trajectory.recorded'))
       findings.violation('TRAJECTORY_MISSING', ending, `attempt ${attemptId} ended, its trajectory is not recorded`);
+  }
+  const scored = trajectory_id === null ? undefined : run.scored.get(trajectory_id)?.[0];
+  if (reward !== null && !run.truncated('trajectory.scored')) {
+    if (!scored)
+      findings.violation('SCORE_MISSING', ending, `attempt ${attemptId} has reward ${reward}, never published`);
+    else if (scored.value.reward !== reward) wrong(`has reward ${reward}, published was ${scored.value.reward}`);
   }
   if (outcome === 'REPLACED') checkReplaced(run, ending, findings);
   const decision = run.decisions.get(group_id)?.[0];
@@ -105,7 +114,8 @@ function checkReplaced(run: RunIndex, ending: Placed<'rollout.ended'>, findings:
  * without it. Scored, it must have ended.
  */
 function checkNothingOpen(run: RunIndex, ended: Placed<'run.reported'>, findings: Findings): void {
-  if (run.truncated('rollout.ended')) return;
+  // A run that a defect has ended cancels its groups after that.
+  if (run.truncated('rollout.ended') || (ended.value.state === 'FAILED' && !run.longAgo(ended))) return;
   for (const [attemptId, [request]] of run.requested) {
     if (!request || run.endings.has(attemptId)) continue;
     const scored = run.scored.get(trajectoryIdFor(attemptId))?.[0];

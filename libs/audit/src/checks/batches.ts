@@ -1,9 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import { batchIdFor, type BatchEntry } from '@espalier/contracts';
 import type { Placed } from '../log/run-log.ts';
 import type { Findings } from '../report/finding.ts';
+import { digestOf } from './canonical-digest.ts';
 import type { Check } from './check.ts';
 import { groupBy, type RunIndex } from './run-index.ts';
+import { same } from './same.ts';
 
 /**
  * Batches: numbered without holes, the same whenever offered again, made of selected members of decided groups as they were
@@ -33,18 +34,19 @@ export const checkBatches: Check = (run, findings) => {
   }
   const total = firsts.size === 0 ? 0 : Math.max(...firsts.keys());
   checkCounted(run, total, findings);
+  checkRewinds(run, findings);
   checkPool(run, findings);
 };
 
 function checkAgain(first: Placed<'batch.offered'>, offer: Placed<'batch.offered'>, findings: Findings): void {
   const { seq, digest, entries, batch_id, partial, policy_version } = offer.value;
-  const same =
+  const equal =
     first.value.digest === digest &&
     first.value.batch_id === batch_id &&
     first.value.partial === partial &&
     first.value.policy_version === policy_version &&
-    isDeepStrictEqual(first.value.entries, entries);
-  if (!same)
+    same(first.value.entries, entries);
+  if (!equal)
     findings.violation(
       'BATCH_ALTERED',
       offer,
@@ -66,7 +68,7 @@ function checkFirst(run: RunIndex, offer: Placed<'batch.offered'>, findings: Fin
   const size = run.submitted?.value.config.batch.size;
   if (size !== undefined && (partial ? entries.length > size : entries.length !== size))
     wrong(`${entries.length} entries, configured are ${size}`);
-  if (!/^[0-9a-f]{64}$/.test(digest)) wrong(`its digest "${digest}" is no SHA-256`);
+  if (digest !== digestOf(entries)) wrong('its digest is not that of its entries');
   const seen = new Set<string>();
   for (const entry of entries) {
     const { trajectory_id: id } = entry;
@@ -93,17 +95,17 @@ function checkEntry(run: RunIndex, offer: Placed<'batch.offered'>, entry: BatchE
       findings.violation('DECISION_MISSING', offer, `${id} is offered, its group ${group_id} never decided on it`);
     return;
   }
-  const same =
+  const equal =
     member.selected &&
     member.reward === entry.reward &&
     member.advantage === entry.advantage &&
     decided.value.task_id === entry.task_id &&
-    isDeepStrictEqual(member.body, entry.body) &&
+    same(member.body, entry.body) &&
     member.counts.samples === entry.samples &&
     member.counts.sampled_tokens === entry.sampled_tokens &&
     member.policy_version_min === entry.policy_version_min &&
     member.policy_version_max === entry.policy_version_max;
-  if (!same)
+  if (!equal)
     findings.violation(
       'BATCH_ENTRY_DIFFERS',
       offer,
@@ -113,13 +115,46 @@ function checkEntry(run: RunIndex, offer: Placed<'batch.offered'>, entry: BatchE
     findings.violation('ENDING_MISSING', offer, `${id} is offered, but its attempt did not end as pooled`);
 }
 
-/** What the run says it offered and trained was offered. */
+/**
+ * A learner that opens a session is offered everything after its checkpoint again: each of those batches was offered to an
+ * earlier session, and is to this one.
+ */
+function checkRewinds(run: RunIndex, findings: Findings): void {
+  if (run.truncated('batch.offered')) return;
+  const offers = run.log.of('batch.offered');
+  for (const report of run.log.of('run.reported')) {
+    const { kind, accepted, learner_epoch, next_seq, progress } = report.value;
+    if (kind !== 'LEARNER' || accepted !== true || learner_epoch === null || next_seq === null) continue;
+    for (let seq = next_seq; seq <= (progress?.batches_offered ?? 0); seq += 1) {
+      const epochs = offers.filter(({ value }) => value.seq === seq).map(({ value }) => value.learner_epoch);
+      if (!epochs.some((epoch) => epoch < learner_epoch))
+        findings.violation(
+          'BATCH_MISSING',
+          report,
+          `batch ${seq} was offered before session ${learner_epoch}, yet is not`,
+        );
+      if (!epochs.some((epoch) => epoch >= learner_epoch) && run.settled(report))
+        findings.violation('BATCH_MISSING', report, `batch ${seq} was not offered again to session ${learner_epoch}`);
+    }
+  }
+}
+
+/** What the run says it has counted is in the log. */
 function checkCounted(run: RunIndex, total: number, findings: Findings): void {
+  const ended = run.log.of('rollout.ended').length;
   for (const report of run.log.of('run.reported')) {
     const { progress, trained_seq } = report.value;
-    const said = Math.max(progress?.batches_offered ?? 0, trained_seq ?? 0);
-    if (said > total && !run.truncated('batch.offered'))
-      findings.violation('BATCH_MISSING', report, `the run speaks of batch ${said}, offered are ${total}`);
+    const missing = (what: string, said: number, found: number): void =>
+      findings.violation('COUNT_EXCEEDS_LOG', report, `the run counts ${said} ${what}, the log holds ${found}`);
+    const batches = Math.max(progress?.batches_offered ?? 0, trained_seq ?? 0);
+    if (batches > total && !run.truncated('batch.offered')) missing('batches', batches, total);
+    if (!progress) continue;
+    if (progress.attempts_ended > ended && !run.truncated('rollout.ended'))
+      missing('ended attempts', progress.attempts_ended, ended);
+    if (progress.groups_decided > run.decisions.size && !run.truncated('group.decided'))
+      missing('decided groups', progress.groups_decided, run.decisions.size);
+    const tasks = new Set(run.log.of('task.submitted').map(({ value }) => value.task_id)).size;
+    if (progress.tasks > tasks && !run.truncated('task.submitted')) missing('tasks', progress.tasks, tasks);
   }
 }
 

@@ -25,14 +25,16 @@ export const checkCommands: Check = (run, findings) => {
   for (const report of run.log.of('run.reported')) {
     const { command_id: id } = report.value;
     if (id === null) continue;
+    if (report.value.kind === 'TASK') {
+      checkTaskVerdict(run, report, id, findings);
+      continue;
+    }
     if (!commands.has(id) && !COMMAND_TOPICS.some((topic) => run.truncated(topic)))
       findings.violation('COMMAND_MISSING', report, `verdict of ${id} (${report.value.kind}), which nobody gave`);
     if (!verdicts.has(id)) verdicts.set(id, report);
   }
   for (const [id, command] of commands) {
-    const verdict = verdicts.get(id);
-    if (verdict) checkVerdict(command, verdict, findings);
-    else if (run.settled(command) && !run.truncated('run.reported'))
+    if (!verdicts.has(id) && run.settled(command) && !run.truncated('run.reported'))
       findings.warning('COMMAND_UNANSWERED', command, `command ${id} got no verdict`);
   }
   for (const topic of COMMAND_TOPICS) checkOrder(run.log.of(topic) as readonly Command[], verdicts, findings);
@@ -40,19 +42,11 @@ export const checkCommands: Check = (run, findings) => {
   checkPolicies(run, findings);
 };
 
-function checkVerdict(command: Command, verdict: Placed<'run.reported'>, findings: Findings): void {
-  const { accepted, trained_seq, policy_version } = verdict.value;
-  if (accepted === false) return;
-  if (command.topic === 'batch.trained') {
-    const { seq } = command.value as Placed<'batch.trained'>['value'];
-    if (trained_seq !== null && trained_seq < seq)
-      findings.violation('ACK_DIFFERS', verdict, `acknowledged up to batch ${seq}, counted up to ${trained_seq}`);
-  }
-  if (command.topic === 'policy.published') {
-    const { version, phase } = command.value as Placed<'policy.published'>['value'];
-    if (phase === 'READY' && policy_version !== null && policy_version > version)
-      findings.warning('POLICY_DIFFERS', verdict, `version ${version} was published, ${policy_version} counts already`);
-  }
+/** A refused task was submitted. */
+function checkTaskVerdict(run: RunIndex, report: Placed<'run.reported'>, taskId: string, findings: Findings): void {
+  if (run.truncated('task.submitted')) return;
+  if (!run.log.of('task.submitted').some(({ value }) => value.task_id === taskId))
+    findings.violation('COMMAND_MISSING', report, `a verdict on task ${taskId}, which nobody submitted`);
 }
 
 /** Commands of one topic lie in one partition: their verdicts come in the same order. */
@@ -75,61 +69,52 @@ function checkOrder(
   }
 }
 
+/** Replays the sessions: joins count up and may rewind; an acknowledgement of the current session never lowers anything. */
 function checkSessions(run: RunIndex, findings: Findings): void {
+  const acks = new Map(run.log.of('batch.trained').map((ack) => [ack.value.command_id, ack]));
+  const acknowledged = new Set(
+    run.log.of('run.reported').flatMap(({ value }) => {
+      const ack = value.kind === 'TRAINED' && value.accepted === true ? acks.get(value.command_id ?? '') : undefined;
+      return ack ? [ack.value.seq] : [];
+    }),
+  );
+  const seen = new Set<string>();
   let session = 0;
   let trained = 0;
-  const acks = new Map(run.log.of('batch.trained').map((ack) => [ack.value.command_id, ack]));
   for (const report of run.log.of('run.reported')) {
     const { kind, learner_epoch, trained_seq, accepted, command_id, next_seq } = report.value;
-    if (learner_epoch !== null && learner_epoch < session)
-      findings.violation('LEARNER_EPOCH_FELL', report, `session ${learner_epoch} reported after ${session}`);
-    const joined = kind === 'LEARNER' && accepted !== false;
-    if (
-      joined &&
-      learner_epoch !== null &&
-      learner_epoch !== session + 1 &&
-      !run.truncated('run.reported') &&
-      learner_epoch > session
-    )
-      findings.violation('LEARNER_EPOCH_SKIPPED', report, `session ${learner_epoch} reported after ${session}`);
-    session = Math.max(session, learner_epoch ?? 0);
-    // A join may rewind; nothing else may.
-    if (joined) trained = trained_seq ?? (next_seq === null ? trained : next_seq - 1);
-    else if (trained_seq !== null) {
-      if (trained_seq < trained)
-        findings.violation(
-          'TRAINED_FELL',
-          report,
-          `batch ${trained_seq} trained, after batch ${trained} in one session`,
-        );
-      trained = Math.max(trained, trained_seq);
-    }
+    // A retried command gets its verdict again; only the first one did anything.
+    const again = command_id !== null && seen.has(command_id);
+    if (command_id !== null) seen.add(command_id);
+    const carriedOut = accepted === true && !again;
+    const expected = session + (kind === 'LEARNER' && carriedOut ? 1 : 0);
+    if (learner_epoch !== null && learner_epoch !== expected && !run.truncated('run.reported'))
+      findings.violation('LEARNER_EPOCH', report, `speaks of learner session ${learner_epoch}, it must be ${expected}`);
+    session = Math.max(expected, learner_epoch ?? 0);
     const ack = command_id === null ? undefined : acks.get(command_id);
-    if (kind === 'TRAINED' && ack && accepted !== false && ack.value.learner_epoch !== session)
-      findings.violation(
-        'ACK_STALE',
-        report,
-        `an acknowledgement of session ${ack.value.learner_epoch} counted in ${session}`,
-      );
-    if (
-      kind === 'TRAINED' &&
-      accepted !== false &&
-      ack &&
-      trained_seq !== null &&
-      trained_seq > ack.value.seq &&
-      trained_seq > trained
-    )
-      findings.violation(
-        'ACK_DIFFERS',
-        report,
-        `acknowledged up to batch ${ack.value.seq}, counted up to ${trained_seq}`,
-      );
-    if (kind === 'TRAINED' && accepted !== false && ack && trained_seq !== ack.value.seq && trained_seq !== trained)
-      findings.violation(
-        'ACK_DIFFERS',
-        report,
-        `acknowledged up to batch ${ack.value.seq}, counted up to ${trained_seq}`,
-      );
+    if (kind === 'LEARNER' && carriedOut) {
+      if (next_seq !== null && trained_seq !== null && next_seq !== trained_seq + 1)
+        findings.violation(
+          'REWIND_DIFFERS',
+          report,
+          `a session from batch ${trained_seq} is offered batch ${next_seq}`,
+        );
+      trained = trained_seq ?? trained;
+    } else if (kind === 'TRAINED' && carriedOut && ack) {
+      if (ack.value.learner_epoch !== session)
+        findings.violation(
+          'ACK_STALE',
+          report,
+          `session ${ack.value.learner_epoch} acknowledged in session ${session}`,
+        );
+      trained = Math.max(trained, ack.value.seq);
+    }
+    // That a version counts is reported just before the verdict of the acknowledgement that made it count.
+    const ahead = kind === 'POLICY' && command_id === null && trained_seq !== null && acknowledged.has(trained_seq);
+    const known = trained_seq === null || trained_seq === trained || (ahead && trained_seq > trained);
+    if (!known && !run.truncated('run.reported'))
+      findings.violation('TRAINED_DIFFERS', report, `says batch ${trained_seq} is trained, acknowledged is ${trained}`);
+    trained = trained_seq ?? trained;
   }
 }
 
@@ -138,14 +123,25 @@ function checkPolicies(run: RunIndex, findings: Findings): void {
   const publications = run.log.of('policy.published').filter(({ value }) => value.phase !== 'UNKNOWN');
   const published = new Set(publications.map(({ value }) => value.version));
   const first = Math.min(...published, Number.POSITIVE_INFINITY);
+  const ready = new Map(publications.filter(({ value }) => value.phase === 'READY').map((p) => [p.value.version, p]));
   let counting = -1;
+  let trained = 0;
   for (const report of run.log.of('run.reported')) {
-    const version = report.value.policy_version;
+    const { policy_version: version, trained_seq } = report.value;
+    trained = Math.max(trained, trained_seq ?? 0);
     if (version === null) continue;
     if (version < counting) findings.violation('POLICY_FELL', report, `version ${version} counts after ${counting}`);
-    if (version > 0 && !published.has(version) && !run.truncated('policy.published'))
-      findings.violation('POLICY_UNPUBLISHED', report, `version ${version} counts but was never published`);
     counting = Math.max(counting, version);
+    if (version === 0 || run.truncated('policy.published')) continue;
+    const publication = ready.get(version);
+    if (!publication)
+      findings.violation('POLICY_UNPUBLISHED', report, `version ${version} counts but was never published`);
+    else if (publication.value.after_batch > trained)
+      findings.violation(
+        'POLICY_EARLY',
+        report,
+        `version ${version} counts before its batch ${publication.value.after_batch} is trained`,
+      );
   }
   if (published.size === 0 || run.truncated('policy.published')) return;
   for (const record of run.log.of('trajectory.recorded')) {

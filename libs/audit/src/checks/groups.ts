@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { GroupMember } from '@espalier/contracts';
 import type { Placed } from '../log/run-log.ts';
 import type { Findings } from '../report/finding.ts';
 import type { Check } from './check.ts';
 import type { RunIndex } from './run-index.ts';
 import { countedRecord } from './trajectories.ts';
+import { same } from './same.ts';
 
 /** One decision per group, over exactly its recorded trajectories, with figures that follow from them. */
 export const checkGroups: Check = (run, findings) => {
@@ -15,6 +15,7 @@ export const checkGroups: Check = (run, findings) => {
     checkDecision(run, decided, findings);
   }
   if (!run.ended || run.truncated('group.decided')) return;
+  if (run.ended.value.state === 'FAILED' && !run.longAgo(run.ended)) return;
   for (const [groupId, [opened]] of run.opened)
     if (opened && !run.decisions.has(groupId))
       findings.violation('GROUP_LEFT_OPEN', opened, `group ${groupId} is undecided, yet the run ended`);
@@ -45,6 +46,23 @@ function checkDecision(run: RunIndex, decided: Placed<'group.decided'>, findings
   if (new Set(members.map((member) => member.attempt_id)).size !== members.length) wrong('lists an attempt twice');
   for (const member of members) checkMember(run, decided, member, findings);
   checkFigures(run, decided, selected, wrong);
+  checkAdvantages(decided.value.estimator, selected, wrong);
+}
+
+/** Estimators whose advantages are centred on the group: they add up to nothing and keep the order of the rewards. */
+const CENTRED: ReadonlySet<string> = new Set(['grpo', 'rloo', 'reinforce']);
+
+function checkAdvantages(estimator: string, selected: readonly GroupMember[], wrong: (message: string) => void): void {
+  if (!CENTRED.has(estimator)) return;
+  const scale = Math.max(1, ...selected.map(({ advantage }) => Math.abs(advantage ?? 0)));
+  const sum = selected.reduce((total, { advantage }) => total + (advantage ?? 0), 0);
+  if (!(Math.abs(sum) <= 1e-6 * scale * Math.max(1, selected.length))) wrong(`its advantages add up to ${sum}`);
+  const byReward = [...selected].sort((left, right) => (left.reward ?? 0) - (right.reward ?? 0));
+  for (const [index, member] of byReward.entries()) {
+    const before = byReward[index - 1];
+    if (before && (before.advantage ?? 0) > (member.advantage ?? 0))
+      wrong(`${before.trajectory_id} has the smaller reward and the larger advantage than ${member.trajectory_id}`);
+  }
 }
 
 function checkMember(run: RunIndex, decided: Placed<'group.decided'>, member: GroupMember, findings: Findings): void {
@@ -60,8 +78,8 @@ function checkMember(run: RunIndex, decided: Placed<'group.decided'>, member: Gr
     record.value.status !== member.status ||
     record.value.policy_version_min !== member.policy_version_min ||
     record.value.policy_version_max !== member.policy_version_max ||
-    !isDeepStrictEqual(record.value.body, member.body) ||
-    !isDeepStrictEqual(record.value.counts, member.counts)
+    !same(record.value.body, member.body) ||
+    !same(record.value.counts, member.counts)
   ) {
     wrong(`is not what was recorded (trajectory.recorded offset ${record.offset})`);
   }

@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Reward } from '@espalier/contracts';
 import type { Placed } from '../log/run-log.ts';
 import type { Findings } from '../report/finding.ts';
 import type { Check } from './check.ts';
 import { groupBy, type RunIndex } from './run-index.ts';
+import { same } from './same.ts';
 
 /**
  * Where every number came from: a score has a status that carries one, was given by a scorer that was asked, and reached
@@ -69,7 +69,7 @@ function checkRequests(run: RunIndex, findings: Findings): void {
     const records = run.recorded.get(attempt_id) ?? [];
     if (records.length === 0 && !run.truncated('trajectory.recorded'))
       findings.violation('TRAJECTORY_MISSING', request, `${work_id}: its trajectory is not recorded`);
-    else if (!records.some(({ value }) => isDeepStrictEqual([value.snapshot, value.body], [snapshot, body])))
+    else if (!records.some(({ value }) => same([value.snapshot, value.body], [snapshot, body])))
       findings.violation('SCORING_DIFFERS', request, `${work_id}: snapshot or body is not what was recorded`);
     const scorers = run.opened.get(group_id)?.[0]?.value.spec.scorers;
     if (scorers && !scorers.some(({ name, version }) => name === scorer && version === scorer_version))

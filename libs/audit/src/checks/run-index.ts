@@ -55,7 +55,15 @@ export class RunIndex {
 
   /** Whether the plane had the time to answer a record: the run has ended since, or a minute passed below the cut. */
   settled(record: { readonly timestamp: number }): boolean {
-    if (this.log.cut.takenAt - record.timestamp > SETTLED_AFTER_MS) return true;
+    return this.longAgo(record) || this.isBeforeEnd(record);
+  }
+
+  /** Whether a minute passed between a record and the cut. */
+  longAgo(record: { readonly timestamp: number }): boolean {
+    return this.log.cut.takenAt - record.timestamp > SETTLED_AFTER_MS;
+  }
+
+  private isBeforeEnd(record: { readonly timestamp: number }): boolean {
     return this.ended !== undefined && record.timestamp <= this.ended.timestamp;
   }
 
@@ -66,20 +74,12 @@ export class RunIndex {
 
   /** Last batch contained in a durable checkpoint of the current session: a rewind lowers it. */
   get trainedSeq(): number {
-    let seq = 0;
-    for (const { value } of this.log.of('run.reported')) {
-      if (value.kind === 'TRAINED' && value.accepted !== false && value.trained_seq !== null) seq = value.trained_seq;
-      if (value.kind === 'LEARNER' && value.accepted !== false) {
-        if (value.trained_seq !== null) seq = value.trained_seq;
-        else if (value.next_seq !== null) seq = value.next_seq - 1;
-      }
-    }
-    return seq;
+    return this.log.of('run.reported').findLast(({ value }) => value.trained_seq !== null)?.value.trained_seq ?? 0;
   }
 
-  /** Why a decided group was swept from the pool (`STALE`, `RUN_ENDED`); null when it was not. */
+  /** Why a group was swept from the pool after its decision (`STALE`, `RUN_ENDED`); null when it was not. */
   sweptReason(groupId: string): string | null {
-    const sweep = this.commanded.get(groupId)?.find(({ value }) => value.command === 'STALE');
-    return sweep ? sweep.value.reason : null;
+    if (this.decisions.get(groupId)?.[0]?.value.outcome !== 'ADMITTED') return null;
+    return this.commanded.get(groupId)?.[0]?.value.reason ?? null;
   }
 }

@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Placed } from '../log/run-log.ts';
 import type { Check } from './check.ts';
 import { groupBy, type RunIndex } from './run-index.ts';
+import { same } from './same.ts';
 
 /** The run was asked for, every group is of a submitted task, and its frozen configuration is the run's. */
 export const checkSubmissions: Check = (run, findings) => {
@@ -10,7 +10,7 @@ export const checkSubmissions: Check = (run, findings) => {
   if (!submitted && anything && !run.truncated('run.submitted'))
     findings.violation('RUN_NOT_SUBMITTED', anything, `run ${log.runId} acts, but no run.submitted asked for it`);
   for (const later of log.of('run.submitted').slice(1)) {
-    if (submitted && isDeepStrictEqual(later.value.config, submitted.value.config))
+    if (submitted && same(later.value.config, submitted.value.config))
       findings.warning('RUN_SUBMITTED_AGAIN', later, 'submitted again with an equal configuration; it has no effect');
     else findings.warning('RUN_SUBMITTED_OTHERWISE', later, 'submitted again otherwise; it must have been refused');
   }
@@ -18,8 +18,12 @@ export const checkSubmissions: Check = (run, findings) => {
   const tasks = groupBy(log.of('task.submitted'), ({ value }) => value.task_id);
   for (const [taskId, [first, ...more]] of tasks) {
     for (const again of more) {
-      const same = again.value.package.sha256 === first?.value.package.sha256;
-      findings.warning('TASK_SUBMITTED_AGAIN', again, `task ${taskId} again, ${same ? 'the same' : 'another'} package`);
+      const equal = again.value.package.sha256 === first?.value.package.sha256;
+      findings.warning(
+        'TASK_SUBMITTED_AGAIN',
+        again,
+        `task ${taskId} again, ${equal ? 'the same' : 'another'} package`,
+      );
     }
   }
   for (const groups of run.opened.values()) checkGroup(run, groups, tasks, findings);
@@ -45,7 +49,7 @@ function checkGroup(
   const config = run.submitted?.value.config;
   if (!config) return;
   for (const field of ['purpose', 'harnesses', 'policy', 'group', 'estimator', 'limits', 'scorers'] as const)
-    if (!isDeepStrictEqual(spec[field], config[field]))
+    if (!same(spec[field], config[field]))
       findings.violation('GROUP_SPEC_DIFFERS', opened, `group ${group}: ${field} is not that of the run`);
 }
 

@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { trajectoryIdFor } from '@espalier/contracts';
 import type { Placed } from '../log/run-log.ts';
 import type { Findings } from '../report/finding.ts';
 import type { Check } from './check.ts';
 import type { RunIndex } from './run-index.ts';
+import { same } from './same.ts';
 
 /** Terminal records and what is published of them: one that counts, unique and rising revisions, nothing altered between. */
 export const checkTrajectories: Check = (run, findings) => {
@@ -50,7 +50,7 @@ function checkFailure(
   const { outcome, failure, trajectory_id: id, attempt_id } = ending.value;
   if (id === null || (outcome !== 'FAILED' && outcome !== 'REPLACED')) return;
   const groupsOwn = /^(SCORER|PROCESSOR|ATTEMPT)_/.test(failure?.code ?? '');
-  if (groupsOwn || isDeepStrictEqual(failure, record.value.failure)) return;
+  if (groupsOwn || same(failure, record.value.failure)) return;
   findings.violation(
     'FAILURE_DIFFERS',
     ending,
@@ -94,15 +94,15 @@ function checkRevisions(
       continue;
     }
     const { value } = record;
-    const same =
+    const equal =
       value.trajectory_id === trajectoryId &&
       value.status === status &&
       value.policy_version_min === event.value.policy_version_min &&
       value.policy_version_max === event.value.policy_version_max &&
-      isDeepStrictEqual(value.body, body) &&
-      isDeepStrictEqual(value.snapshot, snapshot) &&
-      isDeepStrictEqual(value.counts, counts);
-    if (!same)
+      same(value.body, body) &&
+      same(value.snapshot, snapshot) &&
+      same(value.counts, counts);
+    if (!equal)
       findings.violation(
         'TRAJECTORY_DIFFERS',
         event,

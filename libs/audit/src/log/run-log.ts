@@ -112,7 +112,7 @@ function runOfPath(id: string): string | null {
 }
 
 function ownerOf(record: RawRecord, runId: string): 'run' | 'other' | 'unknown' {
-  const named = record.headers['run_id'] ?? (record.key === null ? undefined : record.key.split('/')[0]);
+  const named = record.headers['x-run-id'] ?? (record.key === null ? undefined : record.key.split('/')[0]);
   if (named === undefined || named === '') return 'unknown';
   return named === runId ? 'run' : 'other';
 }
