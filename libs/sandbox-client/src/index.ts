@@ -27,3 +27,4 @@ export type {
   SandboxSpec,
   SandboxStatus,
 } from './types.ts';
+export { SandboxHandle, type HandleCommand, type HandleResult } from './sandbox-handle.ts';
