@@ -1,3 +1,4 @@
+export { bindSandbox, CommandNotRunError, type SandboxCalls } from './bind-sandbox.ts';
 export {
   RewardError,
   TaskEnvironmentError,
