@@ -38,7 +38,7 @@ Usage: mini-agent --model NAME [flags] [< instruction]
 
 Environment:
   OPENAI_BASE_URL  base URL of the endpoint, ending in /v1 (required)
-  OPENAI_API_KEY   bearer token (optional); neither is visible to commands
+  OPENAI_API_KEY   bearer token (optional); commands are run without either
 
 Flags:
   --model NAME              model to ask for (required)

@@ -85,6 +85,20 @@ describe('parseTask', () => {
     expect(parseTask(withConfig('version = "1.0"')).config.schema_version).toBe('1.0');
   });
 
+  it('takes a task from before there were names, as Terminal-Bench has them', () => {
+    const config =
+      'version = "1.0"\n[metadata]\ndifficulty = "easy"\n[environment]\nmemory = "2G"\nallow_internet = false\n';
+    const task = parseTask(taskFilesOf({ 'task.toml': config }));
+    expect(task.name).toBe('');
+    expect(task.networkMode).toBe('no-network');
+  });
+
+  it('lets the network mode of the agent win', () => {
+    expect(parseTask(taskFilesOf()).networkMode).toBe('public');
+    const config = '[agent]\nnetwork_mode = "no-network"\n[environment]\nnetwork_mode = "public"';
+    expect(parseTask(withConfig(config)).networkMode).toBe('no-network');
+  });
+
   it('refuses hosts without an allowlist', () => {
     const problems = problemsOf(() => parseTask(withConfig('[environment]\nallowed_hosts = ["a.example"]')));
     expect(problems.map(({ key }) => key)).toEqual(['environment.allowed_hosts']);

@@ -6,7 +6,7 @@ import { unknownKeys } from './unknown-keys.ts';
 
 /** A valid task, held in memory. */
 export interface LoadedTask {
-  /** `org/name` from task.toml. */
+  /** `org/name` from task.toml; empty for tasks from before there were names. */
   readonly name: string;
   readonly config: TaskConfig;
   /** instruction.md, unchanged. */
@@ -17,6 +17,8 @@ export interface LoadedTask {
   readonly verifierMode: 'shared' | 'separate';
   /** Paths that a separate verifier is given, `/logs/artifacts` among them as Harbor has it. Empty in shared mode. */
   readonly artifacts: readonly TaskArtifact[];
+  /** The agent's network; the deprecated `allow_internet` is folded in. */
+  readonly networkMode: 'public' | 'no-network' | 'allowlist';
   /** What the task asks for and Espalier passes over (unknown keys, other users, health checks); never empty words. */
   readonly notices: readonly TaskProblem[];
 }
@@ -50,12 +52,13 @@ export function parseTask(files: readonly TaskFile[], options: ParseTaskOptions 
   const verifierMode =
     config.verifier.environment_mode ?? (config.verifier.environment === undefined ? 'shared' : 'separate');
   return {
-    name: config.task.name,
+    name: config.task?.name ?? '',
     config,
     instruction: fileAt(files, 'instruction.md')?.content.toString('utf8') ?? '',
     files,
     verifierMode,
     artifacts: verifierMode === 'separate' ? withConvention(config.artifacts) : [],
+    networkMode: networkModeOf(config),
     notices: [...unknown, ...passedOver(config)],
   };
 }
@@ -159,6 +162,12 @@ function passedOver(config: TaskConfig): TaskProblem[] {
   return given
     .filter(([, isGiven]) => isGiven)
     .map(([key]) => ({ file: CONFIG_FILE, key, message: 'is not honoured' }));
+}
+
+/** A phase override of the agent wins over the environment's mode, that over the deprecated switch. */
+function networkModeOf({ agent, environment }: TaskConfig): LoadedTask['networkMode'] {
+  const legacy = environment.allow_internet === false ? 'no-network' : 'public';
+  return agent.network_mode ?? environment.network_mode ?? legacy;
 }
 
 /** Harbor always carries the conventional publish directory, unless an entry declares it. */

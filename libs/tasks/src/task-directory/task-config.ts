@@ -118,13 +118,16 @@ export const taskConfigSchema = z.object({
   schema_version: z.string().default('1.4'),
   source: z.string().optional(),
   multi_step_reward_strategy: z.enum(['mean', 'final']).optional(),
-  task: z.object({
-    name: z.string().regex(ORG_NAME, 'must have the form "org/name"'),
-    version: z.string().min(1).optional(),
-    description: z.string().default(''),
-    authors: z.array(z.object({ name: z.string(), email: z.string().optional() })).default([]),
-    keywords: z.array(z.string()).default([]),
-  }),
+  // Optional in Harbor: tasks from before packages had names have no such table.
+  task: z
+    .object({
+      name: z.string().regex(ORG_NAME, 'must have the form "org/name"'),
+      version: z.string().min(1).optional(),
+      description: z.string().default(''),
+      authors: z.array(z.object({ name: z.string(), email: z.string().optional() })).default([]),
+      keywords: z.array(z.string()).default([]),
+    })
+    .optional(),
   metadata: z.record(z.string(), z.unknown()).default({}),
   agent: agent.prefault({}),
   verifier: verifier.prefault({}),

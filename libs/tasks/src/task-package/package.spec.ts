@@ -50,7 +50,9 @@ describe('a task package', () => {
   });
 
   it('keeps its bytes from release to release: the key of a stored package is their hash', async () => {
-    expect(sha256Of(await packTask(taskFilesOf()))).toMatchInlineSnapshot(`"a580aa55924de32f5cadcbc88c29dd19c26555e10f7869adaf62f701739bd1bf"`);
+    expect(sha256Of(await packTask(taskFilesOf()))).toMatchInlineSnapshot(
+      `"a580aa55924de32f5cadcbc88c29dd19c26555e10f7869adaf62f701739bd1bf"`,
+    );
   });
 
   it('is validated when it is unpacked, with unknown keys as notices', async () => {
