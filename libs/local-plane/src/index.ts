@@ -12,3 +12,14 @@ export type { Probe, ProcessSpec, ProcessState, ProcessStatus } from './supervis
 export { freePorts, isPortFree } from './workspace/free-ports.ts';
 export { nodeBinary } from './workspace/node-binary.ts';
 export { repositoryRoot } from './workspace/repository-root.ts';
+export { startPlane } from './plane/start-plane.ts';
+export { Plane } from './plane/plane.ts';
+export { planeDir } from './plane/plane-options.ts';
+export type { PlaneOptions, TopicProfileName } from './plane/plane-options.ts';
+export { runningPlane, stopRunningPlane } from './plane/plane-state.ts';
+export type { PlaneProcessStatus, PlaneState } from './plane/plane-state.ts';
+export { planePorts, serviceNames } from './plane/ports.ts';
+export type { ServiceName, ServicePorts } from './plane/ports.ts';
+export { planeSecrets } from './plane/secrets.ts';
+export type { PlaneSecrets } from './plane/secrets.ts';
+export { stopOnSignals } from './plane/stop-on-signals.ts';

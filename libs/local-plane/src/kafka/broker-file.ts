@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { commandLine } from '../supervisor/signals.ts';
 
 /** Where a broker listens; kept beside its data, so that other processes find it and a restart keeps its ports. */
 export interface BrokerAddress {
@@ -53,13 +53,4 @@ export function runningBroker(kafkaDir: string): RunningBroker | null {
     return null;
   }
   return pid > 0 && commandLine(pid).includes(properties) ? { ...address, pid } : null;
-}
-
-function commandLine(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
-    if (process.platform === 'linux') return '';
-    return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout;
-  }
 }

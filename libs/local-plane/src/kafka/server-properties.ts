@@ -39,6 +39,10 @@ export function serverProperties({ host, port, controllerPort, dataDir }: Broker
     'share.coordinator.state.topic.replication.factor': 1,
     'share.coordinator.state.topic.min.isr': 1,
 
+    // A killed broker can register again only when its former session has lapsed (by default 9 s): this bounds its restart.
+    'broker.session.timeout.ms': 3_000,
+    'broker.heartbeat.interval.ms': 500,
+
     'group.initial.rebalance.delay.ms': 0,
     'group.min.session.timeout.ms': 1_000,
 

@@ -75,7 +75,7 @@ export class Supervisor {
   async stopAll(order: readonly (readonly string[])[] = []): Promise<void> {
     const rest = [...this.#processes.keys()].filter((name) => !order.flat().includes(name));
     for (const group of [...order, rest]) {
-      await Promise.all(group.map((name) => this.#processes.get(name)?.stop()));
+      await Promise.all(group.map(async (name) => await this.#processes.get(name)?.stop()));
     }
     clearInterval(this.#rotation);
     this.#rotation = undefined;
