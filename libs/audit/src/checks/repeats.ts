@@ -44,6 +44,7 @@ export const checkRepeats: Check = ({ log }, findings) => {
     for (const stream of groupBy(records, streamOf).values()) {
       let last: Placed<AuditedTopic> | undefined;
       for (const record of stream) {
+        if (wasHandedOn(record)) continue;
         if (last && record.value.occurred_at < last.value.occurred_at)
           findings.warning(
             'EVENT_ORDER',
