@@ -1,12 +1,13 @@
 import type { Supervisor } from '../supervisor/supervisor.ts';
 import { commandLine } from '../supervisor/signals.ts';
+import { endLeftoverSandboxes } from './leftover-sandboxes.ts';
 import { removePlaneState, writePlaneState } from './plane-state.ts';
 import type { PlaneProcessStatus, PlaneState } from './plane-state.ts';
 import type { ServiceName } from './ports.ts';
-import { clientEnvironment } from './service-process.ts';
+import { clientEnvironment, stateDirOf } from './service-process.ts';
 import type { PlaneWiring } from './service-process.ts';
 
-/** Work stops before those it reports to, sandboxes after those that use them, the log at the very end. */
+/** Work stops before those it reports to, the sandboxes' manager after those that use it, the log at the very end. */
 const stopOrder: readonly (readonly ServiceName[])[] = [
   ['rollout-runner', 'reward-scorer', 'prm-service', 'value-reranker', 'reference-learner', 'lag-exporter'],
   ['trainer-gateway'],
@@ -109,6 +110,7 @@ export class Plane {
       this.#wiring.replicas.filter((replica) => replica.service === service).map(({ name }) => name);
     try {
       await this.#supervisor.stopAll(stopOrder.map((group) => group.flatMap(namesOf)));
+      for (const manager of namesOf('sandbox-manager')) await endLeftoverSandboxes(stateDirOf(this.dir, manager));
     } finally {
       removePlaneState(this.dir);
     }

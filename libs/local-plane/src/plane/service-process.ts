@@ -25,7 +25,10 @@ export interface PlaneWiring {
   readonly replicas: readonly Replica[];
 }
 
-/** Longer than a service needs to drain: runners give claims back, processors finish their transaction. */
+/** How long work in hand may go on when a service is told to stop: on one machine somebody waits for it. */
+const DRAIN_MS = 5_000;
+
+/** Longer than that: what was drained is reported and connections are closed. */
 const STOP_GRACE_MS = 15_000;
 
 /** How one replica is started. @throws PlaneError `PLANE_SERVICE_NOT_BUILT` */
@@ -54,10 +57,15 @@ export function serviceProcess(wiring: PlaneWiring, replica: Replica): ProcessSp
   };
 }
 
+/** What one process keeps over its restarts. */
+export function stateDirOf(dir: string, name: string): string {
+  return join(dir, 'state', name);
+}
+
 /** The variables that make a service part of this plane. */
 export function serviceEnvironment(wiring: PlaneWiring, replica: Replica): Record<string, string> {
   const { settings, brokers, secrets } = wiring;
-  const stateDir = join(settings.dir, 'state', replica.name);
+  const stateDir = stateDirOf(settings.dir, replica.name);
   mkdirSync(stateDir, { recursive: true });
   return {
     ...clientEnvironment(wiring),
@@ -67,6 +75,8 @@ export function serviceEnvironment(wiring: PlaneWiring, replica: Replica): Recor
     ...(replica.ports.http === null ? {} : { ESPALIER_HTTP_PORT: String(replica.ports.http) }),
     ESPALIER_INSTANCE: replica.name,
     ESPALIER_LOG_LEVEL: settings.logLevel,
+    ESPALIER_DRAIN_MS: String(DRAIN_MS),
+    ESPALIER_PLANE_DIR: settings.dir,
     ESPALIER_STATE_DIR: stateDir,
     ESPALIER_PAYLOADS_DIR: join(settings.root, '.espalier', 'payloads'),
     ESPALIER_AGENT_BINARY: join(settings.root, '.espalier', 'bin', 'sandbox-agent'),
