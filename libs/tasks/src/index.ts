@@ -57,3 +57,10 @@ export {
   type ProveOptions,
   type TaskProof,
 } from './proof/prove-task.ts';
+export { parseDockerfile } from './dockerfile/parse-dockerfile.ts';
+export {
+  DockerfileError,
+  type DockerfilePlan,
+  type DockerfileProblem,
+  type DockerfileStep,
+} from './dockerfile/plan.ts';
