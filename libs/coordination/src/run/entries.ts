@@ -77,7 +77,14 @@ export type PolicyRecord = {
 export type CheckpointRecord = { readonly checkpoint: string; readonly seq: number };
 
 /** A command's verdict, for its retries. */
-export type CommandRecord = { readonly accepted: boolean; readonly code: string | null; readonly message: string };
+export type CommandRecord = {
+  readonly accepted: boolean;
+  readonly code: string | null;
+  readonly message: string;
+  /** LEARNER: the session opened, and the first batch it is offered. */
+  readonly learnerEpoch?: number;
+  readonly nextSeq?: number;
+};
 
 /** Outcomes of the last attempts, newest last: for the circuit breaker and the pass rate. */
 export type RecentRecord = {

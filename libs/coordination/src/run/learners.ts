@@ -26,7 +26,13 @@ export function onJoined(run: KnownRun, event: LearnerJoined): void {
   }
   const head = headOf(run);
   writeHead(run, { learnerEpoch: head.learnerEpoch + 1, learnerId: event.learner_id, trainedSeq: base });
-  settle(run, event.command_id, 'LEARNER', { accepted: true, code: null, message: '' }, { next_seq: base + 1 });
+  settle(run, event.command_id, 'LEARNER', {
+    accepted: true,
+    code: null,
+    message: '',
+    learnerEpoch: head.learnerEpoch + 1,
+    nextSeq: base + 1,
+  });
   for (let seq = base + 1; seq <= head.offeredSeq; seq += 1) {
     const record = run.work.get<BatchRecord>(batchKey(run.runId, seq));
     if (record) offer(run, record);

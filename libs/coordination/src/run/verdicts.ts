@@ -1,4 +1,4 @@
-import type { RunReportedBody, RunReportKind } from '@espalier/contracts';
+import type { RunReportKind } from '@espalier/contracts';
 import { report, type KnownRun } from './context.ts';
 import { commandKey, commandTimer, type CommandRecord } from './entries.ts';
 
@@ -6,22 +6,27 @@ import { commandKey, commandTimer, type CommandRecord } from './entries.ts';
 export type Verdict = CommandRecord;
 
 /** Reports a verdict and remembers it, so that a retry with the same id gets the same answer and does nothing. */
-export function settle(
-  run: KnownRun,
-  commandId: string,
-  kind: RunReportKind,
-  verdict: Verdict,
-  more: Partial<RunReportedBody> = {},
-): void {
+export function settle(run: KnownRun, commandId: string, kind: RunReportKind, verdict: Verdict): void {
   run.work.put(commandKey(run.runId, commandId), 'command', verdict);
   run.work.setTimer(commandTimer(run.runId, commandId), run.work.now + run.timings.commandMs);
-  report(run, kind, { command_id: commandId, ...verdict, ...more });
+  answer(run, commandId, kind, verdict);
 }
 
 /** Answers a command that was settled before; true when it was. */
 export function answerAgain(run: KnownRun, commandId: string, kind: RunReportKind): boolean {
   const known = run.work.get<CommandRecord>(commandKey(run.runId, commandId));
-  if (!known) return false;
-  report(run, kind, { command_id: commandId, accepted: known.accepted, code: known.code, message: known.message });
-  return true;
+  if (known) answer(run, commandId, kind, known);
+  return known !== undefined;
+}
+
+function answer(run: KnownRun, commandId: string, kind: RunReportKind, verdict: Verdict): void {
+  const { accepted, code, message, learnerEpoch, nextSeq } = verdict;
+  report(run, kind, {
+    command_id: commandId,
+    accepted,
+    code,
+    message,
+    ...(learnerEpoch === undefined ? {} : { learner_epoch: learnerEpoch }),
+    ...(nextSeq === undefined ? {} : { next_seq: nextSeq }),
+  });
 }
