@@ -1,1 +1,3 @@
-export {};
+export { AppModule } from './app.module.ts';
+export { settings, type ReferenceLearnerConfig } from './config.ts';
+export { referenceLearner } from './service.ts';

@@ -88,6 +88,7 @@ function start(killAt = Number.POSITIVE_INFINITY, state = folder): { served: Che
       },
     },
     gradient: DEFAULT_GRADIENT,
+    control: 'none',
     log: { info: () => undefined, warn: () => undefined },
     stop: stop.signal,
     waitSeconds: 1,

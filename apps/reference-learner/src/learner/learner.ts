@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BatchSample } from '@espalier/contracts';
 import { checkpointOf, untrained, type Checkpoint } from '../checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store.ts';
+import type { LogitTable } from '../policy-model/logit-table.ts';
+import { shuffled, type Control } from '../training/controls.ts';
 import { update, type GradientOptions, type UpdateMetrics } from '../training/policy-gradient.ts';
 import { GatewayRefusedError, LearnerUnavailableError } from './errors.ts';
 import type { GatewayClient, OfferedBatch, Publication, Session } from './gateway-client.ts';
@@ -18,6 +21,7 @@ export interface LearnerParts {
   readonly checkpoints: CheckpointStore;
   readonly policy: PolicyServer;
   readonly gradient: GradientOptions;
+  readonly control: Control;
   readonly log: LearnerLog;
   readonly stop: AbortSignal;
   /** Long poll, seconds. */
@@ -106,7 +110,7 @@ export class Learner {
     }
     const samples = await this.#insist(() => gateway.samples(batch));
     const table = current.table.copy();
-    const metrics = update(table, samples, { ...this.#parts.gradient, temperature: this.#parts.temperature(runId) });
+    const metrics = this.#train(runId, table, batch, samples);
     const publishes = batch.partial || batch.seq % this.#parts.batchesPerVersion(runId) === 0;
     const trained = checkpointOf({
       runId,
@@ -121,6 +125,19 @@ export class Learner {
     onTrained?.(runId, trained, metrics);
     log.info({ run: runId, seq: batch.seq, checkpoint: trained.name, ...metrics }, 'batch trained');
     return publishes ? this.#publish(runId, session, trained) : trained;
+  }
+
+  #train(runId: string, table: LogitTable, batch: OfferedBatch, samples: readonly BatchSample[]): UpdateMetrics {
+    const { control, gradient, temperature } = this.#parts;
+    const options = { ...gradient, temperature: temperature(runId) };
+    switch (control) {
+      case 'none':
+        return update(table, samples, options);
+      case 'shuffled':
+        return update(table, shuffled(samples, batch.digest), options);
+      case 'off':
+        return update(table.copy(), samples, options);
+    }
   }
 
   /**

@@ -1,0 +1,4 @@
+import { bootstrapService } from '@espalier/nest';
+import { referenceLearner } from './service.ts';
+
+await bootstrapService(referenceLearner);
