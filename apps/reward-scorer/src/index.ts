@@ -1,1 +1,2 @@
-export {};
+export { RewardScorerModule } from './app.module.ts';
+export { rewardScorerConfig, type RewardScorerConfig } from './config.ts';

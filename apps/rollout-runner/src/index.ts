@@ -1,1 +1,2 @@
-export {};
+export { RolloutRunnerModule } from './app.module.ts';
+export { rolloutRunnerConfig, type RolloutRunnerConfig } from './config.ts';

@@ -73,9 +73,12 @@ export class ScoringWorker {
   }
 
   /** Claims nothing more, waits up to `deadlineMs` for what is in hand, gives the rest back. */
-  async stop(deadlineMs: number): Promise<void> {
-    await this.#consumer.drain(deadlineMs);
-    await this.#consumer.stop();
+  drain(deadlineMs: number): Promise<void> {
+    return this.#consumer.drain(deadlineMs);
+  }
+
+  stop(): Promise<void> {
+    return this.#consumer.stop();
   }
 
   healthy(): boolean {
