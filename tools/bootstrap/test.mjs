@@ -12,8 +12,8 @@ const stages = [
   { name: 'unit', run: () => runVitest(root, 'unit') },
   { name: 'go', run: () => runGoTests(root) },
   { name: 'conformance', run: () => runVitest(root, 'conformance') },
-  { name: 'integration', run: () => runVitest(root, 'integration') },
-  { name: 'e2e', run: () => runVitest(root, 'e2e') },
+  { name: 'integration', run: () => runVitest(root, 'integration', { serial: true }) },
+  { name: 'e2e', run: () => runVitest(root, 'e2e', { serial: true }) },
 ];
 
 const asked = process.argv.slice(2);

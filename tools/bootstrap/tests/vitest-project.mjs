@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { nodeBinary, nodeEnvironment } from '../steps/node-runtime.mjs';
 import { runInGroup } from './foreground.mjs';
 
-/** Runs one project of the root's Vitest configuration. */
-export async function runVitest(root, project) {
+/**
+ * Runs one project of the root's Vitest configuration.
+ *
+ * @param {{ serial?: boolean }} [options] `serial`: one file after another, for tests that each start half a plane.
+ */
+export async function runVitest(root, project, { serial = false } = {}) {
   const results = join(root, '.espalier', 'test-results', `${project}.json`);
   mkdirSync(join(results, '..'), { recursive: true });
   rmSync(results, { force: true });
@@ -13,7 +17,7 @@ export async function runVitest(root, project) {
     [
       ...['--disable-warning=TimeoutNegativeWarning', join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run'],
       ...['--project', project, '--passWithNoTests', '--reporter=default', '--reporter=json'],
-      ...[`--outputFile.json=${results}`],
+      ...[`--outputFile.json=${results}`, ...(serial ? ['--no-file-parallelism'] : [])],
     ],
     { cwd: root, env: { ...nodeEnvironment(root), FORCE_COLOR: process.stdout.isTTY ? '1' : '0' } },
   );
