@@ -1,1 +1,13 @@
-export {};
+export { ConfigError, loadConfig, type Settings } from './config/load-config.ts';
+export { serviceConfigOf, serviceSettings, type ServiceConfig } from './config/service-config.ts';
+export { portsOf } from './config/ports.ts';
+export { createLogger } from './logging/logger.ts';
+export { Metrics } from './metrics/metrics.ts';
+export { Lifecycle, type Phase, type ServicePart } from './lifecycle/lifecycle.ts';
+export { EspalierContext } from './kafka/event-context.ts';
+export { passErrorsOfHandlers } from './kafka/pass-errors.ts';
+export { OnEvent } from './kafka/on-event.ts';
+export { EspalierKafkaStrategy, PatternError, type PatternExtras } from './kafka/strategy.ts';
+export { CoreModule, type ServiceContext } from './service/core.module.ts';
+export { CONFIG, KAFKA, LIFECYCLE, LOGGER, METRICS, OBJECTS, SERVICE } from './service/tokens.ts';
+export { bootstrapService, type RunningService, type ServiceOptions } from './service/bootstrap.ts';

@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
-import { fromSource } from '../../../vitest.package.ts';
+import { decorators, fromSource } from '../../../vitest.package.ts';
 
 /** One real broker for the suite; every test has a prefix of its own on it. */
 export default defineConfig({
+  plugins: [decorators],
+  oxc: false,
   ...fromSource,
   test: {
     root: import.meta.dirname,
