@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { whenParentEnds } from '../parent.mjs';
 
 const running = new Set();
 
@@ -11,13 +12,13 @@ function endGroup(child, signal) {
 }
 
 let stopping = false;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => {
-    for (const child of running) endGroup(child, stopping ? 'SIGKILL' : 'SIGTERM');
-    if (stopping || running.size === 0) process.exit(130);
-    stopping = true;
-  });
+function stop() {
+  for (const child of running) endGroup(child, stopping ? 'SIGKILL' : 'SIGTERM');
+  if (stopping || running.size === 0) process.exit(130);
+  stopping = true;
 }
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
+whenParentEnds(stop);
 
 /**
  * Runs a test runner as the leader of a process group, and ends what is left of the group when it has ended: tests that
