@@ -1,1 +1,3 @@
-export {};
+export type { Surroundings } from './commands/command-context.ts';
+export { EXIT } from './errors.ts';
+export { runCli } from './program.ts';
