@@ -122,8 +122,12 @@ function checkEntry(run: RunIndex, offer: Placed<'batch.offered'>, entry: BatchE
 function checkRewinds(run: RunIndex, findings: Findings): void {
   if (run.truncated('batch.offered')) return;
   const offers = run.log.of('batch.offered');
+  const answered = new Set<string | null>();
   for (const report of run.log.of('run.reported')) {
-    const { kind, accepted, learner_epoch, next_seq, progress } = report.value;
+    const { kind, accepted, learner_epoch, next_seq, progress, command_id } = report.value;
+    // A join that is sent again gets its verdict again, when batches may have been offered since.
+    if (kind === 'LEARNER' && answered.has(command_id)) continue;
+    if (kind === 'LEARNER') answered.add(command_id);
     if (kind !== 'LEARNER' || accepted !== true || learner_epoch === null || next_seq === null) continue;
     for (let seq = next_seq; seq <= (progress?.batches_offered ?? 0); seq += 1) {
       const epochs = offers.filter(({ value }) => value.seq === seq).map(({ value }) => value.learner_epoch);

@@ -88,9 +88,9 @@ function checkSessions(run: RunIndex, findings: Findings): void {
     if (command_id !== null) seen.add(command_id);
     const carriedOut = accepted === true && !again;
     const expected = session + (kind === 'LEARNER' && carriedOut ? 1 : 0);
-    if (learner_epoch !== null && learner_epoch !== expected && !run.truncated('run.reported'))
+    if (!again && learner_epoch !== null && learner_epoch !== expected && !run.truncated('run.reported'))
       findings.violation('LEARNER_EPOCH', report, `speaks of learner session ${learner_epoch}, it must be ${expected}`);
-    session = Math.max(expected, learner_epoch ?? 0);
+    session = Math.max(expected, again ? 0 : (learner_epoch ?? 0));
     const ack = command_id === null ? undefined : acks.get(command_id);
     if (kind === 'LEARNER' && carriedOut) {
       if (next_seq !== null && trained_seq !== null && next_seq !== trained_seq + 1)
