@@ -16,6 +16,8 @@ export { startPlane } from './plane/start-plane.ts';
 export { Plane } from './plane/plane.ts';
 export { planeDir } from './plane/plane-options.ts';
 export type { PlaneOptions, TopicProfileName } from './plane/plane-options.ts';
+export { openPlaneLog } from './plane/plane-log.ts';
+export type { PlaneLog } from './plane/plane-log.ts';
 export { runningPlane, stopRunningPlane } from './plane/plane-state.ts';
 export type { PlaneProcessStatus, PlaneState } from './plane/plane-state.ts';
 export { planePorts, serviceNames } from './plane/ports.ts';

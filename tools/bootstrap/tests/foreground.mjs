@@ -11,11 +11,15 @@ function endGroup(child, signal) {
   }
 }
 
+/** Between SIGTERM and SIGKILL for a test runner. Milliseconds. */
+const STOP_GRACE_MS = 10_000;
+
 let stopping = false;
 function stop() {
   for (const child of running) endGroup(child, stopping ? 'SIGKILL' : 'SIGTERM');
   if (stopping || running.size === 0) process.exit(130);
   stopping = true;
+  setTimeout(stop, STOP_GRACE_MS).unref();
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
 whenParentEnds(stop);

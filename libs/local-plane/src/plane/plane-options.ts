@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { repositoryRoot } from '../workspace/repository-root.ts';
 import { serviceNames } from './ports.ts';
@@ -11,7 +12,7 @@ export type TopicProfileName = 'embedded' | 'production';
 export interface PlaneOptions {
   /** The checkout that the services run from. */
   readonly root?: string;
-  /** Holds data, logs, secrets and the state file; default `<root>/.espalier`. */
+  /** Holds data, logs, secrets and the state file; default `<root>/.espalier`, when isolated a folder for temporary files. */
   readonly dir?: string;
   /** A plane beside others: free ports instead of the documented ones, and a topic prefix of its own. For tests. */
   readonly isolated?: boolean;
@@ -62,13 +63,14 @@ export function planeSettings(
   const given = (environment['KAFKA_BROKERS'] ?? '').split(',').map((broker) => broker.trim());
   const yours = options.brokers ?? given.filter((broker) => broker !== '');
   const counts = (options.services ?? serviceNames).map((name) => [name, options.replicas?.[name] ?? 1] as const);
+  const prefix =
+    options.prefix ??
+    (isolated ? `espalier-${randomBytes(4).toString('hex')}` : (environment['ESPALIER_PREFIX'] ?? 'espalier'));
   return {
     root,
-    dir: resolve(options.dir ?? planeDir(root)),
+    dir: resolve(options.dir ?? (isolated ? join(tmpdir(), prefix) : planeDir(root))),
     isolated,
-    prefix:
-      options.prefix ??
-      (isolated ? `espalier-${randomBytes(4).toString('hex')}` : (environment['ESPALIER_PREFIX'] ?? 'espalier')),
+    prefix,
     brokers: yours.length > 0 ? yours : null,
     replicas: new Map(counts.filter(([, count]) => count > 0)),
     env: options.env ?? {},

@@ -9,6 +9,7 @@ import { isAlive } from '../supervisor/signals.ts';
 import { repositoryRoot } from '../workspace/repository-root.ts';
 import { until } from '../workspace/until.ts';
 import type { Plane } from './plane.ts';
+import { openPlaneLog } from './plane-log.ts';
 import { runningPlane, stopRunningPlane } from './plane-state.ts';
 import type { PlaneState } from './plane-state.ts';
 import { startPlane } from './start-plane.ts';
@@ -114,6 +115,13 @@ describe('a plane', { timeout: 120_000 }, () => {
     expect(runningPlane(dir)?.processes.find(({ name }) => name === 'kafka')?.restarts).toBe(1);
   });
 
+  it('lets readers use its broker', async () => {
+    const log = await openPlaneLog({ root, dir });
+    expect(log).toMatchObject({ brokers: plane.brokers, prefix: plane.prefix, borrowed: false });
+    await log.close();
+    expect(await brokerAnswers(plane.brokers)).toBe(true);
+  });
+
   it('refuses a second plane on the same folder', async () => {
     await expect(startPlane({ root, dir, isolated: true, services })).rejects.toMatchObject({
       code: 'PLANE_ALREADY_RUNNING',
@@ -152,6 +160,15 @@ describe('a plane', { timeout: 120_000 }, () => {
     expect(order.slice(2)).toEqual(['trainer-gateway', 'sandbox-manager']);
     expect(pids.filter((pid) => pid !== null && isAlive(pid))).toEqual([]);
     expect(runningPlane(dir)).toBeNull();
+  });
+
+  it('can be read when it is down, but not before it ever ran', async () => {
+    await expect(openPlaneLog({ root, dir: join(root, 'never') })).rejects.toMatchObject({ code: 'PLANE_NOT_RUNNING' });
+    const log = await openPlaneLog({ root, dir });
+    expect(log.borrowed).toBe(true);
+    expect(await brokerAnswers(log.brokers)).toBe(true);
+    await log.close();
+    expect(await brokerAnswers(log.brokers, 500)).toBe(false);
   });
 
   it.each(['stopped by another process', 'killed'] as const)('leaves nothing behind when %s', async (how) => {
