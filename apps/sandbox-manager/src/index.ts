@@ -1,1 +1,2 @@
-export {};
+export { ConfigError, loadConfig, type ManagerConfig } from './config.ts';
+export { startManager, type RunningManager } from './start-manager.ts';

@@ -68,7 +68,7 @@ func execBubblewrap(launch *spec.Launch, bubblewrap, root string, listener, conf
 		"--hostname", launch.Hostname, "--clearenv", "--setenv", "PATH", standardPath, "--as-pid-1", "--chdir", "/",
 		"--info-fd", strconv.Itoa(info), "--",
 		// By descriptor: the agent's binary has no path in the sandbox.
-		"/proc/self/fd/"+strconv.Itoa(binary), "serve", "--sandbox", launch.SandboxID,
+		"/proc/self/fd/"+strconv.Itoa(binary), "serve", "--sandbox", launch.SandboxID, "--instance", launch.Nonce,
 		"--listen-fd", strconv.Itoa(listener), "--config-fd", strconv.Itoa(config), "--isolation", isolation(rootless))
 	return fmt.Errorf("LAUNCH_EXEC: %s: %w", bubblewrap, syscall.Exec(bubblewrap, arguments, []string{"PATH=" + standardPath}))
 }

@@ -32,6 +32,11 @@ func setLimits(launch *spec.Launch) error {
 		limits[rlimitProcesses] = uint64(launch.Pids)
 	}
 	for resource, value := range limits {
+		var current syscall.Rlimit
+		if err := syscall.Getrlimit(resource, &current); err == nil {
+			// What this process may not have, it cannot pass on.
+			value = min(value, current.Max)
+		}
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: value, Max: value}); err != nil {
 			return fmt.Errorf("LAUNCH_LIMITS: resource %d to %d: %w", resource, value, err)
 		}

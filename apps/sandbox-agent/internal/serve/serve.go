@@ -32,6 +32,7 @@ const (
 func Main(arguments []string) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	sandbox := flags.String("sandbox", "", "sandbox id (also tells the process to the manager)")
+	_ = flags.String("instance", "", "nonce that tells this process to the manager")
 	listenFd := flags.Int("listen-fd", -1, "descriptor of a listening socket")
 	listenTCP := flags.String("listen", "", "TCP address to listen on instead")
 	configFd := flags.Int("config-fd", -1, "descriptor of the configuration")

@@ -17,6 +17,8 @@ type Bind struct {
 // Launch describes one local sandbox, as the manager writes it (mode 0600: it holds the token).
 type Launch struct {
 	SandboxID string `json:"sandbox_id"`
+	// Nonce stands in the command lines of the sandbox's outer and inner process, and in no other.
+	Nonce string `json:"nonce"`
 	// Directory is the sandbox's own folder on the host; mounts on it are private to the sandbox's processes.
 	Directory string `json:"directory"`
 	// Socket is where the agent listens, outside of the sandbox's view.
@@ -48,7 +50,7 @@ type Launch struct {
 	OpenFiles uint64 `json:"open_files"`
 	// Cgroup names the sandbox's cgroup below each writable controller; empty means none.
 	Cgroup string `json:"cgroup"`
-	// Refuse is the list of missing guarantees that the manager does not accept, e.g. "cgroup".
+	// Require lists guarantees without which the launch is refused: "cgroup", "root".
 	Require []string `json:"require"`
 }
 
