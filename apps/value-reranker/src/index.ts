@@ -1,1 +1,3 @@
-export {};
+export { AppModule } from './app.module.ts';
+export { settings, type ValueRerankerConfig } from './config.ts';
+export { valueReranker } from './service.ts';

@@ -1,0 +1,4 @@
+import { bootstrapService } from '@espalier/nest';
+import { valueReranker } from './service.ts';
+
+await bootstrapService(valueReranker);
