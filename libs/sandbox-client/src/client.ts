@@ -20,6 +20,9 @@ export interface SandboxClientOptions {
 /** One long poll of a job or of readiness, seconds. */
 const POLL_SECONDS = 20;
 
+/** Codes of failures that another sandbox would have too: the task, its image or this machine is at fault. */
+const FINAL_FAILURE = /^(?:DOCKERFILE_|IMAGE_|TASK_|OBJECT_CORRUPT|SANDBOX_(?:PAYLOAD|ISOLATION|QUANTITY))/;
+
 const sandboxPath = (id: string, rest = ''): string => `/sandboxes/${encodeURIComponent(id)}${rest}`;
 const isOver = (job: Job): boolean => job.state !== 'queued' && job.state !== 'running';
 
@@ -62,7 +65,10 @@ export class SandboxClient {
         const sandbox = readSandbox(found);
         if (sandbox.status === 'ready') return sandbox;
         if (sandbox.status === 'failed')
-          throw new SandboxCreateError(`sandbox ${sandboxId} failed: ${sandbox.statusMessage}`, true);
+          throw new SandboxCreateError(
+            `sandbox ${sandboxId} failed: ${sandbox.statusMessage}`,
+            !FINAL_FAILURE.test(sandbox.statusMessage),
+          );
         if (sandbox.status === 'not_found')
           throw new SandboxLostError(`sandbox ${sandboxId} is gone: ${sandbox.statusMessage}`);
       }

@@ -25,11 +25,29 @@ func mountRoot(launch *spec.Launch, volume, root string) error {
 	if err := mask.write(launch.Exposed, launch.Masks); err != nil {
 		return fmt.Errorf("LAUNCH_MASK: %w", err)
 	}
-	lower := append(append([]string{}, launch.Layers...), mask.directory, "/")
+	lower := []string{mask.directory, "/"}
+	if len(launch.Layers) > 0 {
+		if lower, err = baseBelowLayers(launch.Layers, lower, filepath.Join(volume, "base")); err != nil {
+			return fmt.Errorf("LAUNCH_OVERLAY: the machine's root below image layers: %w", err)
+		}
+	}
 	if err := overlay(lower, upper, work, root, ""); err != nil {
 		return fmt.Errorf("LAUNCH_OVERLAY: %w", err)
 	}
 	return ensureFolders(launch, root)
+}
+
+// baseBelowLayers mounts the machine's root, masked, as a read-only overlay of its own. Layers are folders of that same
+// root, and the kernel refuses layers of which one contains another; a mounted overlay contains nothing of it.
+func baseBelowLayers(layers, base []string, target string) ([]string, error) {
+	if err := os.Mkdir(target, 0o755); err != nil {
+		return nil, err
+	}
+	options := "lowerdir=" + strings.Join([]string{escape(base[0]), escape(base[1])}, ":")
+	if err := syscall.Mount("overlay", target, "overlay", syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
+		return nil, err
+	}
+	return append(append([]string{}, layers...), target), nil
 }
 
 // mountTopLevels mounts one overlay per top-level folder: in a user namespace an overlay over the whole root is
