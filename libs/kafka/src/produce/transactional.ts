@@ -1,11 +1,11 @@
 import { groupIdOf } from '@espalier/contracts';
-import { Partitioners, type Producer } from 'kafkajs';
+import { Partitioners, type Producer, type Transaction } from 'kafkajs';
 import { createClient } from '../client/client.ts';
 import { rootError } from '../client/cluster.ts';
 import { FencedError, KafkaUnavailableError } from '../errors.ts';
 import type { KafkaConnection, OutgoingRecord } from '../port.ts';
 import type { TransactionalProducer, TransactionContent } from '../processing-port.ts';
-import { messageOf } from './batching-producer.ts';
+import { MAX_RECORD_BYTES, messageOf, sizeOf } from './batching-producer.ts';
 import { partitionFor } from './partitioner.ts';
 
 const TRANSACTION_TIMEOUT_MS = 10_000;
@@ -21,6 +21,8 @@ const FENCED = new Set([
   'OUT_OF_ORDER_SEQUENCE_NUMBER',
   'TRANSACTION_COORDINATOR_FENCED',
 ]);
+
+type Placed = OutgoingRecord & { readonly partition: number };
 
 /** {@link TransactionalProducer} on kafkajs. Used by one task, one transaction at a time. */
 export class KafkaTransactionalProducer implements TransactionalProducer {
@@ -61,15 +63,8 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
       const transaction = await this.#producer.transaction();
       try {
         const placed = content.records.map((record) => ({ ...record, partition: this.#place(record) }));
-        const byTopic = new Map<string, typeof placed>();
-        for (const record of placed) byTopic.set(record.topic, [...(byTopic.get(record.topic) ?? []), record]);
-        const stored =
-          placed.length === 0
-            ? []
-            : await transaction.sendBatch({
-                acks: -1,
-                topicMessages: [...byTopic].map(([topic, records]) => ({ topic, messages: records.map(messageOf) })),
-              });
+        const offsets: number[] = [];
+        for (const part of inRequests(placed)) offsets.push(...(await this.#send(transaction, part)));
         if (content.offsets !== undefined && content.offsets.offsets.length > 0)
           await transaction.sendOffsets({
             consumerGroupId: groupIdOf(this.#connection.prefix, content.offsets.group),
@@ -79,15 +74,9 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
             })),
           });
         await transaction.commit();
-        const counts = new Map<string, number>();
-        for (const [topic, records] of byTopic) this.#connection.observer?.produced?.(topic, records.length);
-        return placed.map(({ topic, partition }) => {
-          const place = `${topic}/${partition}`;
-          const index = counts.get(place) ?? 0;
-          counts.set(place, index + 1);
-          const base = stored.find((entry) => entry.topicName === topic && entry.partition === partition)?.baseOffset;
-          return Number(base ?? -1) + index;
-        });
+        for (const [topic, count] of countBy(placed, ({ topic: name }) => name))
+          this.#connection.observer?.produced?.(topic, count);
+        return offsets;
       } catch (error) {
         await transaction.abort().catch(() => undefined);
         throw error;
@@ -104,8 +93,52 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
     await this.#producer.disconnect().catch(() => undefined);
   }
 
+  async #send(transaction: Transaction, records: readonly Placed[]): Promise<number[]> {
+    const byTopic = new Map<string, Placed[]>();
+    for (const record of records) byTopic.set(record.topic, [...(byTopic.get(record.topic) ?? []), record]);
+    const stored = await transaction.sendBatch({
+      acks: -1,
+      topicMessages: [...byTopic].map(([topic, list]) => ({ topic, messages: list.map(messageOf) })),
+    });
+    const bases = new Map(
+      stored.map(({ topicName, partition, baseOffset }) => [`${topicName}/${partition}`, Number(baseOffset ?? -1)]),
+    );
+    const indexes = new Map<string, number>();
+    return records.map(({ topic, partition }) => {
+      const place = `${topic}/${partition}`;
+      const index = indexes.get(place) ?? 0;
+      indexes.set(place, index + 1);
+      return (bases.get(place) ?? -1) + index;
+    });
+  }
+
   #place(record: OutgoingRecord): number {
     if (record.partition !== undefined) return record.partition;
     return record.key === null ? 0 : partitionFor(record.key, this.#partitions);
   }
+}
+
+/** Cuts records into requests, in order: kafkajs makes one batch a partition of each, and a batch has a size limit. */
+function inRequests(records: readonly Placed[]): Placed[][] {
+  const requests: Placed[][] = [];
+  let sizes = new Map<string, number>();
+  for (const record of records) {
+    const place = `${record.topic}/${record.partition}`;
+    const size = (sizes.get(place) ?? 0) + sizeOf(record);
+    const last = requests.at(-1);
+    if (last === undefined || size > MAX_RECORD_BYTES) {
+      requests.push([record]);
+      sizes = new Map([[place, sizeOf(record)]]);
+    } else {
+      last.push(record);
+      sizes.set(place, size);
+    }
+  }
+  return requests;
+}
+
+function countBy<T>(items: readonly T[], of: (item: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(of(item), (counts.get(of(item)) ?? 0) + 1);
+  return counts;
 }
