@@ -32,7 +32,13 @@ const LONGEST_WAIT_MS = 2_000;
 export class ModelLink {
   readonly #options: ModelLinkOptions;
   readonly #stop = new AbortController();
+  readonly #opened = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
+
+  /** Resolves when the stream was open for the first time: from then on no holder of a lower epoch answers a call. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
+  }
 
   constructor(options: ModelLinkOptions) {
     this.#options = options;
@@ -60,6 +66,7 @@ export class ModelLink {
           onCall: (call, answer) => this.#serve(call, answer, () => over),
         });
         wait = FIRST_WAIT_MS;
+        this.#opened.resolve();
         await stream.ended;
         over = true;
       } catch (error) {

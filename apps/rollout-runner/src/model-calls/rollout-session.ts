@@ -1,4 +1,4 @@
-import type { Failure, RolloutRequested } from '@espalier/contracts';
+import type { Failure, ModelCalled, RolloutRequested } from '@espalier/contracts';
 import { GatewaySession, type BodyStore } from '@espalier/gateway';
 import type { TrajectoryBuilder } from '@espalier/trajectory';
 import type { RolloutPorts } from '../rollouts/rollout-ports.ts';
@@ -8,7 +8,10 @@ import { KafkaCallRecorder } from './kafka-call-recorder.ts';
 export interface RolloutSessionOptions {
   readonly runId: string;
   readonly epoch: number;
+  /** Fed with `restored`. */
   readonly builder: TrajectoryBuilder;
+  /** Records of the attempt before this claim. */
+  readonly restored: readonly ModelCalled[];
   readonly objects: BodyStore;
   readonly signal: AbortSignal;
   readonly patienceMs: number;
@@ -20,7 +23,7 @@ export interface RolloutSessionOptions {
 export function rolloutSession(
   request: RolloutRequested,
   ports: Pick<RolloutPorts, 'producer' | 'upstream' | 'capabilities' | 'observer'>,
-  { runId, epoch, builder, objects, signal, patienceMs, onFatal, onFirstRecord }: RolloutSessionOptions,
+  { runId, epoch, builder, restored, objects, signal, patienceMs, onFatal, onFirstRecord }: RolloutSessionOptions,
 ): GatewaySession {
   const { producer, upstream, capabilities, observer } = ports;
   const recorder = new KafkaCallRecorder({ producer, objects, runId, signal, patienceMs, onFirst: onFirstRecord });
@@ -39,5 +42,6 @@ export function rolloutSession(
     },
     builder,
     { recorder, upstream, capabilities, observer, onFatal },
+    restored,
   );
 }

@@ -10,6 +10,8 @@ export interface HarnessRunOptions {
   /** Equal keys start the harness once, whatever is sent again. */
   readonly idempotencyKey: string;
   readonly wallMs: number;
+  /** The harness may run already, started by another runner. */
+  readonly adopts: boolean;
   readonly session: GatewaySession;
   /** The rollout is over: the claim or the sandbox is lost. */
   readonly signal: AbortSignal;
@@ -47,7 +49,8 @@ function ended(job: Job, timedOut: boolean): EndedHarness {
 export async function runHarness(options: HarnessRunOptions): Promise<EndedHarness> {
   const { client, sandboxId, plan, wallMs, session, signal, fatal } = options;
   const stop = AbortSignal.any([signal, fatal]);
-  const wallDeadline = Date.now() + wallMs;
+  // Before the start: the first call may come at once.
+  let wallDeadline = Date.now() + wallMs;
   session.startClock(wallDeadline);
   const jobId = await client.startJob(
     sandboxId,
@@ -64,6 +67,11 @@ export async function runHarness(options: HarnessRunOptions): Promise<EndedHarne
   let refusedAt: number | null = null;
   for (;;) {
     const job = await untilStopped(() => client.waitJob(jobId, POLL_MS, { signal: stop }), signal, fatal);
+    if (options.adopts && job !== null && job.startedAt !== null && job.startedAt + wallMs < wallDeadline) {
+      // Its time has run since another runner started it.
+      wallDeadline = job.startedAt + wallMs;
+      session.startClock(wallDeadline);
+    }
     if (job === null) return ended(await client.cancelJob(jobId, { signal }), false);
     if (job.state === 'lost')
       throw new SandboxLostError(`the sandbox ended under the harness: ${job.error ?? 'no cause known'}`);

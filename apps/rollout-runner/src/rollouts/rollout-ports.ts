@@ -2,6 +2,7 @@ import type { CapabilityKey, ChatUpstream, GatewayObserver } from '@espalier/gat
 import type { EventProducer } from '@espalier/kafka';
 import type { ObjectStore } from '@espalier/objects';
 import type { SandboxClient } from '@espalier/sandbox-client';
+import type { AttemptLog } from '../model-calls/attempt-log.ts';
 import type { OpenStream } from '../model-calls/model-link.ts';
 
 /** Structured logger; pino's fit. */
@@ -23,13 +24,14 @@ export interface RolloutPorts {
   readonly openStream: OpenStream;
   readonly objects: ObjectStore;
   readonly producer: Pick<EventProducer, 'send'>;
+  readonly log: AttemptLog;
   readonly upstream: ChatUpstream;
   readonly capabilities: CapabilityKey;
   readonly observer: RolloutObserver;
   readonly logger: Logger;
 }
 
-/** Times of rollouts, milliseconds. */
+/** How rollouts keep time (milliseconds) and end. */
 export interface RolloutTimings {
   /** The sandbox ends itself when it is not renewed for this long. */
   readonly leaseMs: number;
@@ -39,6 +41,11 @@ export interface RolloutTimings {
   readonly graceMs: number;
   /** How long a broker that is away is waited for. */
   readonly patienceMs: number;
+  /**
+   * Whether a running harness is left in its sandbox when its claim is lost or given back, for an adopter to take over. Without
+   * it the sandbox is ended, and only a new attempt helps.
+   */
+  readonly detach: boolean;
 }
 
 export const DEFAULT_TIMINGS: RolloutTimings = {
@@ -46,4 +53,5 @@ export const DEFAULT_TIMINGS: RolloutTimings = {
   renewMs: 15_000,
   graceMs: 20_000,
   patienceMs: 120_000,
+  detach: false,
 };

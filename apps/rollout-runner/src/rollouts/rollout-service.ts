@@ -18,6 +18,7 @@ import type { ObjectStore } from '@espalier/objects';
 import { openModelStream, SandboxClient } from '@espalier/sandbox-client';
 import type { RolloutRunnerConfig } from '../config.ts';
 import { rolloutMetrics } from '../metrics/rollout-metrics.ts';
+import { KafkaAttemptLog } from '../model-calls/attempt-log.ts';
 import { PolicyFeed } from '../policies/policy-feed.ts';
 import { DEFAULT_TIMINGS, type Logger, type RolloutPorts } from './rollout-ports.ts';
 import { RolloutWorker } from './rollout-worker.ts';
@@ -59,6 +60,7 @@ export class RolloutService implements OnModuleInit {
       openStream: openModelStream,
       objects: this.objects,
       producer: this.kafka.producer(),
+      log: new KafkaAttemptLog(this.kafka.producer(), this.kafka.reader(), this.objects),
       upstream: new ChatUpstream({
         policyState: policies,
         retries: { attempts: config.ESPALIER_MODEL_TRIES, timeouts: 2, baseMs: 500, capMs: 8_000 },
@@ -74,7 +76,13 @@ export class RolloutService implements OnModuleInit {
       // Unique per process: a restarted instance must not pass for the one that held its claims.
       workerId: `${this.service.instance}.${randomUUID().slice(0, 8)}`,
       slots: config.ESPALIER_SLOTS,
-      timings: { ...DEFAULT_TIMINGS, leaseMs, renewMs: leaseMs / 4, graceMs: config.ESPALIER_BUDGET_GRACE_MS },
+      timings: {
+        ...DEFAULT_TIMINGS,
+        leaseMs,
+        renewMs: leaseMs / 4,
+        graceMs: config.ESPALIER_BUDGET_GRACE_MS,
+        detach: config.ESPALIER_DETACH,
+      },
     });
     return worker;
   }

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ModelCalled } from '@espalier/contracts';
 import { decodeBody } from '@espalier/avro';
 import { CancelledError, LeaseLostError, ReleasedError } from '@espalier/kafka';
 import { ObjectStoreError } from '@espalier/objects';
@@ -9,7 +10,9 @@ import { FakePlane, job } from '../testing/fake-plane.ts';
 import { sandboxIdFor } from '../sandboxes/sandbox-id.ts';
 import { Rollout } from './rollout.ts';
 
-const TIMINGS = { leaseMs: 1_000, renewMs: 5, graceMs: 10, patienceMs: 1_000 };
+const TIMINGS = { leaseMs: 1_000, renewMs: 5, graceMs: 10, patienceMs: 1_000, detach: false };
+/** What the decoder fills in. */
+const DEFAULTS = { event_id: 'e', occurred_at: 0, producer: 'p' };
 const servers: Server[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) {
@@ -86,7 +89,7 @@ describe('Rollout', () => {
       memory: '512Mi',
       leaseSeconds: 1,
     });
-    expect(plane.started[0]).toMatchObject({ idempotencyKey: 'run/task/0/r0/a0#1', timeoutMs: 30_000 });
+    expect(plane.started[0]).toMatchObject({ idempotencyKey: 'run/task/0/r0/a0/harness', timeoutMs: 30_000 });
     expect(plane.phases).toEqual(['sandbox', 'harness', 'harness@42', 'snapshot']);
     expect([plane.deleted, plane.ended]).toEqual([[sandboxId], ['COMPLETED']]);
   });
@@ -201,6 +204,40 @@ describe('Rollout', () => {
     late.objects.failing.push(new ObjectStoreError('OBJECT_STORE_FULL', 'full', { retryable: true }));
     await new Rollout(urgent, late.claim, late.ports, TIMINGS).run();
     expect(late.recorded).toMatchObject([{ status: 'FAILED', failure: { code: 'OBJECT_STORE_FULL' } }]);
+  });
+
+  it('adopts a running harness: replays what was answered, goes on with the rest, records one trajectory', async () => {
+    const first = new FakePlane();
+    const request = await chatRequest(first);
+    first.harness = async (signal) => {
+      await first.chat('k1', 'Write done');
+      first.abort.abort(new ReleasedError('w', 'DRAINING'));
+      return untilAborted(signal);
+    };
+    await new Rollout(request, first.claim, first.ports, { ...TIMINGS, detach: true }).run();
+    // Left as it is: nothing recorded, the sandbox lives on.
+    expect([first.recorded, first.deleted]).toEqual([[], []]);
+
+    const second = new FakePlane();
+    second.objects.contents.set(request.task.package.key, await first.objects.get(request.task.package));
+    second.log = first.called.map((call) => ({ ...DEFAULTS, ...call }) as ModelCalled);
+    second.harness = async () => {
+      // The call that was answered, held by the agent because its runner went away before the end, then a new one.
+      expect((await second.chat('k1', 'Write done')).status).toBe(200);
+      await second.chat('k2', 'again');
+      return job();
+    };
+    const sandboxId = sandboxIdFor(request.attempt_id, 1);
+    const adoption = { ...request, kind: 'ADOPT' as const, sandbox_id: sandboxId, model_log_from: 41 };
+    const claim = { ...second.claim, epoch: 2 };
+    await new Rollout(adoption, claim, second.ports, TIMINGS).run();
+    expect(second.adoptions).toEqual([41]);
+    expect(second.created).toEqual([]);
+    expect(second.called.map(({ call_no, epoch }) => [call_no, epoch])).toEqual([[1, 2]]);
+    expect(second.recorded).toMatchObject([
+      { status: 'COMPLETED', epoch: 2, sandbox_id: sandboxId, counts: { model_calls: 2, samples: 2 } },
+    ]);
+    expect(second.deleted).toEqual([sandboxId]);
   });
 
   it('runs the oracle without a model', async () => {

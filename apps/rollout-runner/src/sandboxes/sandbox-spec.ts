@@ -9,7 +9,7 @@ export function sandboxSpec(
   request: RolloutRequested,
   { task, harness }: { readonly task: LoadedTask; readonly harness: Harness },
   { sandboxId, runId, leaseMs }: { readonly sandboxId: string; readonly runId: string; readonly leaseMs: number },
-): SandboxSpec {
+): SandboxSpec & { readonly sandboxId: string } {
   const { task: spec, limits } = request;
   return {
     sandboxId,

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { ModelCalledBody, ObjectRef, RolloutRequested, TrajectoryRecordedBody } from '@espalier/contracts';
+import type {
+  ModelCalled,
+  ModelCalledBody,
+  ObjectRef,
+  RolloutRequested,
+  TrajectoryRecordedBody,
+} from '@espalier/contracts';
 import { CapabilityKey, ChatUpstream, PolicyVersions } from '@espalier/gateway';
 import type { Claim, EventProducer, ReportExtra } from '@espalier/kafka';
 import { ObjectStoreError, type ObjectStore, type PutOptions } from '@espalier/objects';
@@ -84,6 +90,9 @@ export class FakePlane {
   onCall: ModelStreamOptions['onCall'] = () => Promise.resolve();
   /** What the harness does; its result is the job's end. Gets the signal of the waiting call. */
   harness: (signal: AbortSignal) => Promise<Job> = () => Promise.resolve(job());
+  /** What the log holds for an adopter. */
+  log: ModelCalled[] = [];
+  readonly adoptions: (number | null)[] = [];
   onWaitReady: () => Promise<void> = () => Promise.resolve();
   onHeartbeat: () => Promise<void> = () => Promise.resolve();
 
@@ -116,6 +125,12 @@ export class FakePlane {
       },
       objects: this.objects as unknown as ObjectStore,
       producer,
+      log: {
+        adopt: (_attempt, _epoch, from) => {
+          this.adoptions.push(from);
+          return Promise.resolve(this.log);
+        },
+      },
       upstream: new ChatUpstream({
         policyState: new PolicyVersions(),
         retries: { attempts: 2, timeouts: 1, baseMs: 1, capMs: 2 },
@@ -142,6 +157,7 @@ export class FakePlane {
         this.created.push(spec);
         return Promise.resolve(sandbox);
       },
+      get: () => Promise.resolve(sandbox),
       waitReady: async () => {
         await this.onWaitReady();
         return sandbox;
