@@ -1,1 +1,2 @@
-export {};
+export { AppModule } from './app.module.ts';
+export { trainerGatewayConfig, type TrainerGatewayConfig } from './config.ts';
