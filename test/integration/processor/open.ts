@@ -1,0 +1,1 @@
+export { eventually, freshPrefix, open } from '../kafka/open.ts';
