@@ -9,7 +9,7 @@ export interface CommandContext {
   /** Result stream, for commands that draw on it. */
   readonly stdout: Sink & { readonly isTTY?: boolean; readonly columns?: number };
   /** Ends the process with this code once the command is done. */
-  exit(code: number): void;
+  readonly exit: (code: number) => void;
 }
 
 /** The streams and the environment of a process; tests give their own. */
@@ -17,7 +17,7 @@ export interface Surroundings {
   readonly stdout: CommandContext['stdout'];
   readonly stderr: Sink;
   readonly environment: NodeJS.ProcessEnv;
-  setExitCode(code: number): void;
+  readonly setExitCode: (code: number) => void;
 }
 
 /** Wraps a command's work: reads flags and environment, builds the context. Arguments come in commander's order. */

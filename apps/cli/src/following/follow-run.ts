@@ -1,7 +1,7 @@
 import type { KafkaPort } from '@espalier/kafka';
 import { serviceLags } from '../plane-access/service-lag.ts';
 import type { ServiceLag } from '../run-view/render.ts';
-import { VIEW_TOPICS, type RunView, type ViewEvent } from '../run-view/run-view.ts';
+import { VIEW_TOPICS, type RunView } from '../run-view/run-view.ts';
 import type { RunDisplay } from './display.ts';
 
 /** Why following ended. */
@@ -28,8 +28,8 @@ export async function followRun(
     from: 'earliest',
     handler: (event) => {
       if (event.value.run_id !== view.runId) return;
-      view.apply(event as ViewEvent);
-      display.event(event as ViewEvent, event.context, fresh);
+      view.apply(event);
+      display.event(event, event.context, fresh);
       if (fresh && view.snapshot().ended) over.resolve('ended');
     },
   });

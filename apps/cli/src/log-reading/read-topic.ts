@@ -1,5 +1,5 @@
 import type { EventMap, TopicName } from '@espalier/contracts';
-import type { KafkaPort, StoredEvent } from '@espalier/kafka';
+import type { KafkaPort } from '@espalier/kafka';
 import { RunView, VIEW_TOPICS, type ViewEvent } from '../run-view/run-view.ts';
 
 /** A decoded event of a topic with its place. */
@@ -17,7 +17,7 @@ export async function* eventsOf<T extends TopicName>(
 ): AsyncIterable<LogEvent<T>> {
   const reader = kafka.reader();
   try {
-    for await (const { partition, offset, value } of reader.readAll(topic) as AsyncIterable<StoredEvent<T>>)
+    for await (const { partition, offset, value } of reader.readAll<T>(topic))
       if (value !== null && (runId === null || value.run_id === runId)) yield { partition, offset, value };
   } finally {
     await reader.close();

@@ -40,7 +40,7 @@ function unionProblems(issue: core.$ZodIssueInvalidUnion, document: Document, li
       },
     ];
   }
-  const placed = nearest.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }) as core.$ZodIssue);
+  const placed = nearest.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
   return problemsOf(placed, document, lines);
 }
 

@@ -37,7 +37,7 @@ export const checkCommands: Check = (run, findings) => {
     if (!verdicts.has(id) && run.settled(command) && !run.truncated('run.reported'))
       findings.warning('COMMAND_UNANSWERED', command, `command ${id} got no verdict`);
   }
-  for (const topic of COMMAND_TOPICS) checkOrder(run.log.of(topic) as readonly Command[], verdicts, findings);
+  for (const topic of COMMAND_TOPICS) checkOrder(run.log.of(topic), verdicts, findings);
   checkSessions(run, findings);
   checkPolicies(run, findings);
 };

@@ -49,7 +49,7 @@ export class RunLog {
 
   /** The run's events of a topic. */
   of<T extends AuditedTopic>(topic: T): readonly Placed<T>[] {
-    return this.#events[topic] as unknown as Placed<T>[];
+    return this.#events[topic];
   }
 
   add<T extends AuditedTopic>(event: Placed<T>): void {
@@ -93,7 +93,7 @@ function take<T extends AuditedTopic>(log: RunLog, topic: T, record: RawRecord):
     return;
   }
   if (isJournal(topic) || runOf(value) === log.runId) {
-    log.add({ topic, partition, offset, timestamp, key, headers, value } as Placed<T>);
+    log.add({ topic, partition, offset, timestamp, key, headers, value });
   }
 }
 
