@@ -1,1 +1,3 @@
-export {};
+export { AppModule } from './app.module.ts';
+export { settings, type PrmConfig } from './config.ts';
+export { prmService } from './service.ts';

@@ -13,7 +13,7 @@ import { DEFAULT_GRADIENT } from '../training/policy-gradient.ts';
 import { SessionLostError } from './errors.ts';
 import { GatewayClient } from './gateway-client.ts';
 import { Learner } from './learner.ts';
-import { ScriptedGateway, type ScriptedBatch } from './scripted-gateway.ts';
+import { ScriptedGateway, type ScriptedBatch } from '../testing/scripted-gateway.ts';
 
 const batchOf = (seq: number): ScriptedBatch => ({
   digest: `digest-${seq}`,
