@@ -7,7 +7,10 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Serves `/metrics`, `/livez` and `/readyz` on a port of their own, away from the API's keys. */
+/** `/health/...` as every service of the plane has them, and the short ones that clusters expect. */
+const PROBES = new Set(['/health/live', '/health/ready', '/health/started', '/livez', '/readyz', '/healthz']);
+
+/** Serves `/metrics` and the probes on a port of their own, away from the API's keys. */
 export async function serveMetrics(registry: Registry, host: string, port: number): Promise<MetricsServer> {
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0];
@@ -18,7 +21,7 @@ export async function serveMetrics(registry: Registry, host: string, port: numbe
       );
       return;
     }
-    if (path === '/livez' || path === '/readyz' || path === '/healthz') {
+    if (path !== undefined && PROBES.has(path)) {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
       return;
     }
