@@ -1,4 +1,10 @@
-import { Module, type DynamicModule, type OnApplicationShutdown, Inject } from '@nestjs/common';
+import {
+  Module,
+  type DynamicModule,
+  type BeforeApplicationShutdown,
+  type OnApplicationShutdown,
+  Inject,
+} from '@nestjs/common';
 import { openKafka } from '@espalier/kafka';
 import { openObjectStore } from '@espalier/objects';
 import type { Logger } from 'pino';
@@ -23,7 +29,7 @@ import { ServiceController } from './service/service.controller.ts';
 const LAUNCH_TIMEOUT_MS = 30_000;
 
 /** Ends what the module started, in order: sandboxes live on. */
-class ShutdownOrder implements OnApplicationShutdown {
+class ShutdownOrder implements BeforeApplicationShutdown, OnApplicationShutdown {
   constructor(
     @Inject(JobRegistry) private readonly jobs: JobRegistry,
     @Inject(SandboxesService) private readonly sandboxes: SandboxesService,
@@ -31,8 +37,13 @@ class ShutdownOrder implements OnApplicationShutdown {
     @Inject(SANDBOX_EVENTS) private readonly events: SandboxEvents,
   ) {}
 
-  async onApplicationShutdown(): Promise<void> {
+  /** Long polls are answered first, else the listener would wait for them. */
+  beforeApplicationShutdown(): void {
     this.jobs.stop();
+    this.sandboxes.releaseWaiters();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
     await this.sandboxes.stop();
     this.agents.close();
     await this.events.close();

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // Extract unpacks a tar below root, making it. Names that leave root are refused; owners are not kept.
@@ -102,7 +103,11 @@ func extractEntry(root, target string, header *tar.Header, content io.Reader) er
 		}
 		return err
 	case tar.TypeSymlink:
-		return os.Symlink(header.Linkname, target)
+		if err := os.Symlink(header.Linkname, target); err != nil {
+			return err
+		}
+		setLinkTime(target, header.ModTime)
+		return nil
 	case tar.TypeLink:
 		source, err := inside(root, header.Linkname)
 		if err != nil {
@@ -110,10 +115,28 @@ func extractEntry(root, target string, header *tar.Header, content io.Reader) er
 		}
 		return os.Link(source, target)
 	case tar.TypeFifo:
-		return syscall.Mkfifo(target, uint32(header.FileInfo().Mode().Perm()))
+		if err := syscall.Mkfifo(target, uint32(header.FileInfo().Mode().Perm())); err != nil {
+			return err
+		}
+		return os.Chtimes(target, header.ModTime, header.ModTime)
 	default:
 		return &Error{ArchiveError, fmt.Sprintf("archive entry %q has type %q, which a sandbox cannot make", header.Name, header.Typeflag)}
 	}
+}
+
+// setLinkTime sets the time of a link itself, which the standard library has no call for. Only equality of archives
+// suffers when it fails.
+func setLinkTime(path string, at time.Time) {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return
+	}
+	const currentDirectory, noFollow = -100, 0x100
+	stamp := syscall.NsecToTimespec(at.UnixNano())
+	times := [2]syscall.Timespec{stamp, stamp}
+	directory := currentDirectory
+	_, _, _ = syscall.Syscall6(syscall.SYS_UTIMENSAT, uintptr(directory), uintptr(unsafe.Pointer(name)),
+		uintptr(unsafe.Pointer(&times[0])), noFollow, 0, 0)
 }
 
 // Pack writes a tar of what lies below root, in byte order, names relative to it. Sockets and devices are left out; a

@@ -34,6 +34,8 @@ export class JobRegistry {
   /** Last serial job of each sandbox. */
   readonly #tails = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
+  /** Ends the waits of callers. */
+  readonly #releases = new Set<() => void>();
   #kept = 0;
 
   constructor(
@@ -89,13 +91,16 @@ export class JobRegistry {
   /** Resolves when the job is over, after `waitMs` or when `signal` aborts. */
   async settled(job: Job, waitMs: number, signal?: AbortSignal): Promise<void> {
     if (isOver(job) || waitMs <= 0) return;
-    const stop = new AbortController();
-    const abort = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-    await Promise.race([
-      job.over,
-      delay(Math.min(waitMs, 2 ** 31 - 1), undefined, { signal: abort, ref: false }).catch(() => undefined),
-    ]);
-    stop.abort();
+    const done = Promise.withResolvers<void>();
+    const giveUp = (): void => done.resolve();
+    const timer = setTimeout(giveUp, Math.min(waitMs, 2 ** 31 - 1));
+    this.#releases.add(giveUp);
+    signal?.addEventListener('abort', giveUp, { once: true });
+    if (signal?.aborted || this.#stopping.signal.aborted) giveUp();
+    await Promise.race([job.over, done.promise]);
+    signal?.removeEventListener('abort', giveUp);
+    this.#releases.delete(giveUp);
+    clearTimeout(timer);
   }
 
   /** Makes sure that a finished job's output is at hand. */
@@ -143,6 +148,7 @@ export class JobRegistry {
   /** Stops watching; the jobs go on in their sandboxes. */
   stop(): void {
     this.#stopping.abort();
+    for (const release of this.#releases) release();
   }
 
   #add(id: string, sandboxId: string, exec: ExecRequest, createdAt: number): Job {

@@ -1,6 +1,6 @@
 import type { AgentAccess } from '@espalier/sandbox-client';
 import { randomUUID } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
 import type { AgentClient } from '../agent/agent-client.ts';
 import { SandboxDriverError, type DriverSandbox, type SandboxDriver, type SandboxRequest } from '../drivers/driver.ts';
@@ -23,14 +23,18 @@ export interface SandboxesOptions {
   readonly sweepMs: number;
 }
 
+/** Event that ends all waits; no sandbox id has an upper-case letter. */
+const RELEASE = 'RELEASE';
+
 /** How long a failed sandbox stays visible, milliseconds. */
 const FAILED_TTL_MS = 600_000;
 
 /** Sandboxes of this manager: lifecycle, waiting, leases, expiry. */
 export class SandboxesService {
   readonly #tracking = new Map<string, Tracking>();
-  readonly #changes = new EventEmitter({ captureRejections: false });
+  readonly #changes = new EventEmitter();
   readonly #reported = new Map<string, string>();
+  #released = false;
   #sweeper: NodeJS.Timeout | null = null;
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -96,17 +100,29 @@ export class SandboxesService {
 
   /** Resolves when the sandbox is ready, failed or gone (undefined), or after `timeoutMs` as it is then. */
   async settled(id: string, timeoutMs: number, signal?: AbortSignal): Promise<DriverSandbox | undefined> {
-    const limit = AbortSignal.timeout(Math.min(Math.max(0, timeoutMs), 2 ** 31 - 1));
-    const abort = signal ? AbortSignal.any([signal, limit]) : limit;
-    for (;;) {
-      const sandbox = this.driver.get(id);
-      if (sandbox?.phase !== 'creating' || timeoutMs <= 0) return sandbox;
-      try {
-        await once(this.#changes, id, { signal: abort });
-      } catch {
-        return this.driver.get(id);
-      }
-    }
+    const changed = Promise.withResolvers<void>();
+    const giveUp = (): void => changed.resolve();
+    const look = (): void => {
+      if (this.driver.get(id)?.phase !== 'creating') giveUp();
+    };
+    look();
+    if (timeoutMs <= 0 || signal?.aborted || this.#released) giveUp();
+    const timer = setTimeout(giveUp, Math.min(Math.max(0, timeoutMs), 2 ** 31 - 1));
+    this.#changes.on(id, look);
+    this.#changes.on(RELEASE, giveUp);
+    signal?.addEventListener('abort', giveUp, { once: true });
+    await changed.promise;
+    clearTimeout(timer);
+    this.#changes.off(id, look);
+    this.#changes.off(RELEASE, giveUp);
+    signal?.removeEventListener('abort', giveUp);
+    return this.driver.get(id);
+  }
+
+  /** Ends the waits of callers: the service is about to stop. */
+  releaseWaiters(): void {
+    this.#released = true;
+    this.#changes.emit(RELEASE);
   }
 
   /** The agent of a ready sandbox, after waiting for it. Throws 404, or 410 when the sandbox has ended. */

@@ -234,13 +234,16 @@ export class LocalDriver implements SandboxDriver {
       memory_bytes: memoryBytes(request.memory),
       cpus: cpuCores(request.cpu),
     };
-    const pid = await this.#start(spec, accessOf(record));
+    const pid = await this.#start(spec, accessOf(record), () => {
+      // Sooner than the next sweep would see it; removed sandboxes are not found any more.
+      this.check(id).catch((error: unknown) => this.#log.error({ err: error, sandbox_id: id }, 'check failed'));
+    });
     if (!this.#update(record, { phase: 'ready', pid })) await killProcesses(record.nonce, KILL_MS);
     else this.#log.debug({ sandbox_id: id, ms: Date.now() - record.createdAt }, 'sandbox ready');
   }
 
   /** Launches and waits until the agent answers. Throws `SANDBOX_CREATE` with the launcher's own words. */
-  async #start(spec: LaunchSpec, access: AgentAccess): Promise<number> {
+  async #start(spec: LaunchSpec, access: AgentAccess, onEnd: () => void): Promise<number> {
     const child = launch(this.#settings.agentBinary, spec);
     let ended = false;
     const end = new Promise<void>((resolve) => {
@@ -256,7 +259,10 @@ export class LocalDriver implements SandboxDriver {
       if (existsSync(spec.socket))
         try {
           await Promise.race([this.#options.agents.health(spec.sandbox_id, access), end]);
-          if (!ended && child.pid !== undefined) return child.pid;
+          if (!ended && child.pid !== undefined) {
+            child.once('exit', onEnd);
+            return child.pid;
+          }
         } catch (error) {
           if (!(error instanceof AgentConnectionError)) throw error;
         }
@@ -301,6 +307,7 @@ export class LocalDriver implements SandboxDriver {
           network: this.#settings.buildNetwork,
         },
         access,
+        () => undefined,
       );
     } catch (error) {
       await close();
