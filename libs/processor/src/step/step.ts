@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { EventKeyError, keyOf, type Effects, type MachineInput, type StateMachine } from '@espalier/contracts';
+import {
+  EventKeyError,
+  keyOf,
+  type Effects,
+  type MachineInput,
+  type Rejection,
+  type StateMachine,
+} from '@espalier/contracts';
 import { derivedId, MAX_RECORD_BYTES, stampEvent, type StampedRecord } from '@espalier/kafka';
 import { ProcessorBugError } from '../errors.ts';
 import { Overlay, type KeyedStore, type StoredEntry } from '../state/keyed-store.ts';
@@ -21,10 +28,11 @@ export interface StepIdentity {
   readonly producer: string;
 }
 
-/** What one input record came to. */
+/** What one input record, or one timer, came to. */
 export interface Outcome {
-  readonly rejections: readonly { readonly code: string; readonly message: string }[];
-  /** Set when the machine threw: the record is to be dead-lettered with it. */
+  /** What is to be dead-lettered: the input, or the event a rejection names. */
+  readonly rejections: readonly Rejection[];
+  /** Set when the machine threw: the input is to be dead-lettered with it. */
   readonly bug: ProcessorBugError | undefined;
 }
 
@@ -59,15 +67,17 @@ export class Step {
     const abandoned = this.#attempt(() => this.#machine.abandon(this.#state, input, cause, this.#now));
     if (abandoned instanceof ProcessorBugError)
       return { rejections: [], bug: new ProcessorBugError('abandoning after a failed decision', abandoned) };
-    return { rejections: [], bug: decided };
+    return { rejections: abandoned.rejections, bug: decided };
   }
 
-  /** Fires one timer, which is thereby cleared. Returns the bug when the machine threw. */
-  fire(timer: string): ProcessorBugError | undefined {
+  /** Fires one timer, which is thereby cleared. Never throws. */
+  fire(timer: string): Outcome {
     this.#timers.set(timer, null);
     this.fired.push(timer);
     const effects = this.#attempt(() => this.#machine.fire(this.#state, timer, this.#now));
-    return effects instanceof ProcessorBugError ? effects : undefined;
+    return effects instanceof ProcessorBugError
+      ? { rejections: [], bug: effects }
+      : { rejections: effects.rejections, bug: undefined };
   }
 
   /** Whether a timer that was set before this step is still to fire, as far as this step has come. */

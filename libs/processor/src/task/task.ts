@@ -5,10 +5,11 @@ import {
   keyOf,
   topicOf,
   type MachineInput,
+  type Rejection,
   type StateMachine,
   type TopicName,
 } from '@espalier/contracts';
-import { DecodeError } from '@espalier/avro';
+import { DecodeError, encodeEvent } from '@espalier/avro';
 import {
   consumedEvent,
   deadLetter,
@@ -220,7 +221,7 @@ export class Task {
       addApplied(applied, topic, record.offset);
       this.#apply(step, topic, record, extra);
     }
-    const ticked = this.#fireDue(step, now);
+    const ticked = this.#fireDue(step, now, extra);
     if (applied.length > 0 || step.fired.length > 0) {
       await this.#commit(step, identity, now, applied, extra, positions, ticked);
       this.#parts.onApplied(records);
@@ -320,8 +321,30 @@ export class Task {
       );
       extra.push(this.#dead(topic, record, bug));
     }
-    for (const { code, message } of rejections)
-      extra.push(this.#dead(topic, record, new ProcessorError(code, message, false)));
+    for (const rejection of rejections) {
+      const error = new ProcessorError(rejection.code, rejection.message, false);
+      extra.push(
+        rejection.event === undefined ? this.#dead(topic, record, error) : this.#deadEvent(rejection.event, error),
+      );
+    }
+  }
+
+  /** An event that was kept since it came, as a dead letter: encoded anew, its record is long behind. */
+  #deadEvent(event: NonNullable<Rejection['event']>, error: unknown): OutgoingRecord {
+    const { prefix } = this.#parts.kafka.connection;
+    return this.#dead(
+      event.topic,
+      {
+        topic: topicOf(prefix, event.topic),
+        partition: this.partition,
+        offset: -1,
+        key: Buffer.from(keyOf(event.topic, event.value) ?? ''),
+        value: encodeEvent(event.topic, event.value),
+        headers: {},
+        timestamp: event.value.occurred_at,
+      },
+      error,
+    );
   }
 
   #dead(topic: TopicName, record: RawRecord, error: unknown): OutgoingRecord {
@@ -345,16 +368,17 @@ export class Task {
   }
 
   /** Fires what is due, unless time may not be judged yet; true when timers were looked at. */
-  #fireDue(step: Step, now: number): boolean {
+  #fireDue(step: Step, now: number, extra: OutgoingRecord[]): boolean {
     if (!this.judging) return false;
+    const { machine, logger } = this.#parts;
     for (const timer of this.#state.timers.due(now, this.#parts.limits.timers)) {
       if (!step.stillSet(timer)) continue;
-      const bug = step.fire(timer);
+      const { bug, rejections } = step.fire(timer);
       if (bug !== undefined)
-        this.#parts.logger.error(
-          { machine: this.#parts.machine.name, timer, err: bug },
-          'the machine threw on a timer, which is dropped',
-        );
+        logger.error({ machine: machine.name, timer, err: bug }, 'the machine threw on a timer, which is dropped');
+      for (const { code, message, event } of rejections)
+        if (event === undefined) logger.error({ machine: machine.name, timer, code }, 'a timer rejected no event');
+        else extra.push(this.#deadEvent(event, new ProcessorError(code, message, false)));
     }
     return true;
   }
