@@ -205,7 +205,6 @@ func TestKeepAliveOfStreamedCalls(t *testing.T) {
 	if _, err := io.ReadFull(response.Body, buffer); err != nil || string(buffer) != ": keep-alive\n\n" {
 		t.Fatalf("%q %v", buffer, err)
 	}
-	hub.KeepAlive = time.Hour
 	current := dial(t, hub, 1)
 	number, call := current.call()
 	if call.Delivered != 0 {
