@@ -53,7 +53,10 @@ beforeAll(async () => {
   group = new StandInGroup(kafka);
   await group.start();
   task = await loadTaskDirectory(join(repositoryRoot(), 'examples/tasks/leap-year'));
-  const ref = await objects.put(await packTask(task), { prefix: 'packages', mediaType: 'application/x-tar' });
+  const ref = await objects.put(await packTask(join(repositoryRoot(), 'examples/tasks/leap-year')), {
+    prefix: 'packages',
+    mediaType: 'application/x-tar',
+  });
   spec = { task_id: 'leap-year', package: ref, ...pick(task) };
 }, 300_000);
 
@@ -61,7 +64,8 @@ afterAll(async () => {
   await kafka?.close();
   await plane?.stop();
   await policy?.stop();
-  rmSync(dir, { recursive: true, force: true });
+  if (process.env.KEEP) console.log(dir);
+  else rmSync(dir, { recursive: true, force: true });
 }, 120_000);
 
 const pick = (loaded: LoadedTask): Omit<TaskSpecDraft, 'task_id' | 'package'> => {
@@ -130,6 +134,8 @@ async function score(recorded: TrajectoryRecorded): Promise<RewardReported> {
   });
   return eventually(`the reward of ${workId}`, () => group.rewards.find(({ work_id }) => work_id === workId));
 }
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 
 async function callsOf(attemptId: string): Promise<ModelCalled[]> {
   const calls: ModelCalled[] = [];
@@ -246,13 +252,54 @@ it('records a cancelled rollout, and leaves no sandbox behind', async () => {
       baseUrl: plane.url('sandbox-manager') ?? '',
       apiKey: plane.clientEnvironment['ESPALIER_SANDBOX_API_KEY'] ?? '',
     });
-    const until = Date.now() + 30_000;
-    while ((await client.get(recorded.sandbox_id ?? '')).status === 'ready') {
-      expect(Date.now()).toBeLessThan(until);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await expect
+      .poll(() => client.get(recorded.sandbox_id ?? '').then(String, codeOf), { timeout: 30_000 })
+      .toBe('SANDBOX_LOST');
     client.close();
   } finally {
     release();
   }
 }, 180_000);
+
+it('goes on with a rollout whose runner was killed: the harness waits, the answer under way is asked again', async () => {
+  const stream = { name: 'mini', config_json: '{"stream":true}' };
+  const sayings = [{ run: 'cat calendar_rules.py' }, { run: solution() }, { say: 'Done.' }];
+  const before = policy.calls;
+  const release = policy.hold(1);
+  const attemptId = await request('adopted', sayings, { harness: stream });
+  await eventually('a call under way', () => (policy.calls > before + 1 ? true : undefined));
+  plane.kill('rollout-runner');
+  const sandboxId = group.reports.find(
+    ({ attempt_id, sandbox_id }) => attempt_id === attemptId && sandbox_id,
+  )?.sandbox_id;
+  const modelLogFrom = group.reports.find(
+    ({ attempt_id, model_log_from }) => attempt_id === attemptId && model_log_from !== null,
+  )?.model_log_from;
+  group.expire(attemptId);
+  // What the policy said to the call that nobody heard is gone; it is asked again.
+  policy.script('adopted', { run: solution() }, { say: 'Done.' });
+  release();
+  await request('adopted', [{ run: solution() }, { say: 'Done.' }], {
+    harness: stream,
+    kind: 'ADOPT',
+    epoch: 2,
+    sandbox_id: sandboxId ?? null,
+    model_log_from: modelLogFrom ?? null,
+  });
+  const recorded = await recordOf(attemptId);
+  expect(recorded).toMatchObject({
+    status: 'COMPLETED',
+    stop_reason: 'SUBMITTED',
+    epoch: 2,
+    sandbox_id: sandboxId,
+    counts: { model_calls: 3, samples: 1, tool_calls: 2 },
+  });
+  const calls = await callsOf(attemptId);
+  expect(calls.map(({ kind, call_no, epoch }) => [kind, call_no, epoch])).toEqual([
+    ['CALL', 0, 1],
+    ['ADOPTED', -1, 2],
+    ['CALL', 1, 2],
+    ['CALL', 2, 2],
+  ]);
+  expect((await score(recorded)).reward).toMatchObject({ status: 'OK', score: 1 });
+}, 240_000);

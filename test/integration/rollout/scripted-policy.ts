@@ -25,8 +25,9 @@ export class ScriptedPolicy {
   readonly #server: Server;
   /** By run: answers in the order of the calls; the last one stays. */
   readonly #scripts = new Map<string, Saying[]>();
-  /** Calls that wait until they are let go. */
-  #held: Promise<void> = Promise.resolve();
+  /** Calls from this one on wait until they are let go. */
+  #heldFrom = Number.POSITIVE_INFINITY;
+  #letGo: Promise<void> = Promise.resolve();
   calls = 0;
 
   private constructor() {
@@ -39,7 +40,8 @@ export class ScriptedPolicy {
         const script = this.#scripts.get(rollout.split('/', 1)[0] ?? '') ?? [];
         const saying = (script.length > 1 ? script.shift() : script[0]) ?? { status: 500 };
         const body = JSON.parse(Buffer.concat(chunks).toString()) as { messages: ChatMessage[] };
-        void this.#held.then(() => {
+        const turn = this.calls > this.#heldFrom ? this.#letGo : Promise.resolve();
+        void turn.then(() => {
           if ('status' in saying) response.writeHead(saying.status).end('{"error":{"message":"scripted"}}');
           else response.writeHead(200, { 'content-type': 'application/json' }).end(completion(saying, body.messages));
         });
@@ -61,11 +63,15 @@ export class ScriptedPolicy {
     this.#scripts.set(runId, sayings);
   }
 
-  /** Holds every answer until the returned function is called. */
-  hold(): () => void {
+  /** Answers `more` calls at once and holds those after them until the returned function is called. */
+  hold(more = 0): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#held = promise;
-    return resolve;
+    this.#heldFrom = this.calls + more;
+    this.#letGo = promise;
+    return () => {
+      this.#heldFrom = Number.POSITIVE_INFINITY;
+      resolve();
+    };
   }
 
   async stop(): Promise<void> {

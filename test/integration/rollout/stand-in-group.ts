@@ -8,6 +8,7 @@ export class StandInGroup {
   readonly rewards: RewardReported[] = [];
   readonly #kafka: KafkaPort;
   readonly #holders = new Map<string, string>();
+  readonly #epochs = new Map<string, number>();
   readonly #listener: BroadcastConsumer;
 
   constructor(kafka: KafkaPort) {
@@ -32,6 +33,11 @@ export class StandInGroup {
     return this.reports.find(({ work_id, claim_id }) => work_id === workId && this.#holders.get(workId) === claim_id);
   }
 
+  /** Takes a work from its holder: the next claim is granted with a higher epoch. */
+  expire(workId: string): void {
+    this.#holders.delete(workId);
+  }
+
   async rule(report: RolloutReported, ruling: Partial<RolloutRuledBody>): Promise<void> {
     await this.#kafka.producer('group').send('rollout.ruled', {
       run_id: report.run_id,
@@ -50,9 +56,13 @@ export class StandInGroup {
   async #heard(report: RolloutReported): Promise<void> {
     this.reports.push(report);
     if (report.kind !== 'CLAIMED') return;
-    const holder = this.#holders.get(report.work_id) ?? report.claim_id;
-    this.#holders.set(report.work_id, holder);
-    if (holder === report.claim_id) await this.rule(report, {});
+    const { work_id: workId } = report;
+    if (!this.#holders.has(workId)) {
+      this.#holders.set(workId, report.claim_id);
+      this.#epochs.set(workId, (this.#epochs.get(workId) ?? 0) + 1);
+    }
+    const epoch = this.#epochs.get(workId) ?? 1;
+    if (this.#holders.get(workId) === report.claim_id) await this.rule(report, { epoch });
     else await this.rule(report, { verdict: 'DENIED', epoch: 0, reason: 'HELD' });
   }
 }
