@@ -4,6 +4,7 @@ import { readRuns } from '../log-reading/read-topic.ts';
 import { moment, percent } from '../output/format.ts';
 import { findRunning, withPlane } from '../plane-access/open-plane.ts';
 import { serviceLags } from '../plane-access/service-lag.ts';
+import type { ServiceLag } from '../run-view/render.ts';
 import type { CommandContext } from './command-context.ts';
 
 /** Shows the processes of the plane, what its services have still to read, and its runs. Exit code 1 when not all is well. */
@@ -25,8 +26,6 @@ export async function status({ config, out, exit }: CommandContext): Promise<voi
   if (!out.json) {
     out.line(`kafka ${found.brokers.join(', ')}, prefix ${found.prefix}`);
     if (plane !== null) out.line(`plane since ${plane.startedAt}, supervised by process ${plane.pid}\n`);
-    const lagOf = (name: string): number | null =>
-      lags.find(({ group }) => group === name.replace(/-\d+$/, ''))?.lag ?? null;
     out.rows(
       processes,
       [
@@ -35,7 +34,7 @@ export async function status({ config, out, exit }: CommandContext): Promise<voi
         ['pid', ({ pid }) => pid],
         ['restarts', ({ restarts }) => restarts],
         ['http', ({ ports }) => ports?.http],
-        ['lag', ({ name }) => lagOf(name)],
+        ['lag', ({ name }) => lagOf(name, lags)],
         ['log', ({ logFile }) => logFile],
       ],
       'the services of this deployment are not supervised on this machine',
@@ -55,4 +54,14 @@ export async function status({ config, out, exit }: CommandContext): Promise<voi
     );
   }
   exit(processes.every(({ state }) => state === 'ready') ? EXIT.ok : EXIT.no);
+}
+
+/** The consumer groups of a service, where they have other names. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = { 'trainer-gateway': ['run-processor', 'group-processor'] };
+
+/** Records that a process's service has still to read, over all its replicas; null for one that reads none. */
+function lagOf(name: string, lags: readonly ServiceLag[]): number | null {
+  const service = name.replace(/-\d+$/, '');
+  const own = lags.filter(({ group }) => (GROUPS[service] ?? [service]).includes(group));
+  return own.length === 0 ? null : own.reduce((sum, { lag }) => sum + lag, 0);
 }

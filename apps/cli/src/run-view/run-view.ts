@@ -84,14 +84,14 @@ export class RunView {
       purpose: this.#submitted?.purpose ?? null,
       rollouts: {
         requested: this.#requested.size,
-        running: [...this.#requested].filter((id) => !this.#ended.has(id)).length,
+        running: this.#requested.size - this.#ended.size,
         ended: this.#ended.size,
         by_outcome: Object.fromEntries(this.#outcomes),
         by_failure: Object.fromEntries(this.#failures),
       },
       groups: {
         opened: this.#opened.size,
-        forming: [...this.#opened].filter((id) => !this.#decided.has(id)).length,
+        forming: this.#opened.size - this.#decided.size,
         decided: this.#decided.size,
         by_outcome: Object.fromEntries(this.#decisions),
       },
@@ -127,6 +127,7 @@ export class RunView {
       case 'rollout.ended': {
         const { attempt_id, outcome, failure } = event.value;
         if (!this.#add(this.#ended, attempt_id)) return false;
+        // So that every ended attempt is among the requested ones, whichever is heard of first.
         this.#requested.add(attempt_id);
         count(this.#outcomes, outcome);
         if (failure) count(this.#failures, failure.class);

@@ -146,6 +146,7 @@ function checkRewinds(run: RunIndex, findings: Findings): void {
 /** What the run says it has counted is in the log. */
 function checkCounted(run: RunIndex, total: number, findings: Findings): void {
   const ended = run.log.of('rollout.ended').length;
+  const tasks = new Set(run.log.of('task.submitted').map(({ value }) => value.task_id)).size;
   for (const report of run.log.of('run.reported')) {
     const { progress, trained_seq } = report.value;
     const missing = (what: string, said: number, found: number): void =>
@@ -157,7 +158,6 @@ function checkCounted(run: RunIndex, total: number, findings: Findings): void {
       missing('ended attempts', progress.attempts_ended, ended);
     if (progress.groups_decided > run.decisions.size && !run.truncated('group.decided'))
       missing('decided groups', progress.groups_decided, run.decisions.size);
-    const tasks = new Set(run.log.of('task.submitted').map(({ value }) => value.task_id)).size;
     if (progress.tasks > tasks && !run.truncated('task.submitted')) missing('tasks', progress.tasks, tasks);
   }
 }

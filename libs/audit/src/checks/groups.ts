@@ -120,9 +120,7 @@ function checkFigures(
     selected.length === 0 ? null : selected.reduce((sum, { reward }) => sum + (reward ?? 0), 0) / selected.length;
   if (mean === null ? reward_mean !== null : reward_mean === null || Math.abs(mean - reward_mean) > 1e-9)
     wrong(`mean reward ${reward_mean}, its members give ${mean}`);
-  const replacedEndings = [...run.endings.values()].filter(
-    ([ending]) => ending?.value.group_id === group_id && ending.value.outcome === 'REPLACED',
-  ).length;
+  const replacedEndings = run.replacedIn.get(group_id) ?? 0;
   if (replaced !== replacedEndings && run.settled(decided) && !run.truncated('rollout.ended'))
     wrong(`${replaced} attempts replaced, but ${replacedEndings} ended so`);
 }

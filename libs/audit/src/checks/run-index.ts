@@ -30,6 +30,8 @@ export class RunIndex {
   readonly commanded: ReadonlyMap<string, Placed<'group.commanded'>[]>;
   /** Rulings that granted, by work id. */
   readonly grants: ReadonlyMap<string, Placed<'rollout.ruled'>[]>;
+  /** Attempts that ended as replaced, by group. */
+  readonly replacedIn: ReadonlyMap<string, number>;
   /** First offering of every batch that holds a trajectory, by trajectory. */
   readonly batchOf: ReadonlyMap<string, Placed<'batch.offered'>>;
 
@@ -46,6 +48,11 @@ export class RunIndex {
     this.commanded = groupBy(log.of('group.commanded'), ({ value }) => value.group_id);
     const granted = log.of('rollout.ruled').filter(({ value }) => value.verdict === 'GRANTED');
     this.grants = groupBy(granted, ({ value }) => value.work_id);
+    const replacedIn = new Map<string, number>();
+    for (const [ending] of this.endings.values())
+      if (ending?.value.outcome === 'REPLACED')
+        replacedIn.set(ending.value.group_id, (replacedIn.get(ending.value.group_id) ?? 0) + 1);
+    this.replacedIn = replacedIn;
     const batchOf = new Map<string, Placed<'batch.offered'>>();
     for (const offer of log.of('batch.offered')) {
       for (const { trajectory_id: id } of offer.value.entries) if (!batchOf.has(id)) batchOf.set(id, offer);
