@@ -50,6 +50,7 @@ export default [
       '**/node_modules',
       '.espalier',
       '.nx',
+      'apps/console', // built by Vite, with a configuration of its own
       'libs/contracts/src/generated',
       'docs',
       'clients',
