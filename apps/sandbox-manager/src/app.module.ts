@@ -51,9 +51,19 @@ class ShutdownOrder implements BeforeApplicationShutdown, OnApplicationShutdown 
 }
 
 function openEvents(config: ManagerConfig, metrics: ManagerMetrics, log: Logger): SandboxEvents {
-  if (config.kafka === null) return new SilentSandboxEvents();
-  const { brokers, prefix, profile } = config.kafka;
-  return new KafkaSandboxEvents(openKafka({ brokers, clientId: config.instance, prefix, profile }), metrics, log);
+  if (!config.kafka) return new SilentSandboxEvents();
+  const { brokers, instance, prefix, profile, ssl, sasl } = config.service;
+  const kafka = openKafka({
+    brokers: [...brokers],
+    clientId: instance,
+    prefix,
+    profile,
+    ...(ssl ? { ssl } : {}),
+    ...(sasl === undefined ? {} : { sasl }),
+    logger: log,
+    observer: metrics.all.kafkaObserver(),
+  });
+  return new KafkaSandboxEvents(kafka, metrics, log);
 }
 
 @Module({})
@@ -85,7 +95,7 @@ export class AppModule {
             new LocalDriver({
               settings: { ...config, launchTimeoutMs: LAUNCH_TIMEOUT_MS },
               agents,
-              objects: openObjectStore(config.objectsUrl),
+              objects: openObjectStore(config.service.objects),
               log,
             }),
         },

@@ -1,2 +1,2 @@
-export { ConfigError, loadConfig, type ManagerConfig } from './config.ts';
+export { loadConfig, type ManagerConfig } from './config.ts';
 export { startManager, type RunningManager } from './start-manager.ts';

@@ -1,4 +1,5 @@
-import { ConfigError, loadConfig } from './config.ts';
+import { ConfigError } from '@espalier/nest';
+import { loadConfig } from './config.ts';
 import { startManager } from './start-manager.ts';
 
 try {
@@ -15,6 +16,11 @@ try {
   process.once('SIGTERM', close);
   process.once('SIGINT', close);
 } catch (error) {
-  process.stderr.write(`${error instanceof ConfigError || error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`sandbox-manager did not start: ${messageOf(error)}\n`);
   process.exit(1);
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.problems.join('\n  ');
+  return error instanceof Error ? error.message : String(error);
 }

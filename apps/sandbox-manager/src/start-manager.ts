@@ -2,7 +2,8 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
+import { createLogger } from '@espalier/nest';
 import { AppModule } from './app.module.ts';
 import type { ManagerConfig } from './config.ts';
 import { ApiErrorFilter } from './http/api-error.filter.ts';
@@ -22,8 +23,7 @@ const BACKLOG = 2048;
 
 /** Boots the service. Throws when the state directory is in use, or this machine cannot isolate sandboxes. */
 export async function startManager(config: ManagerConfig, logger?: Logger): Promise<RunningManager> {
-  const log =
-    logger ?? pino({ level: config.logLevel, base: { service: 'sandbox-manager', instance: config.instance } });
+  const log = logger ?? createLogger(config.service);
   if (config.requireApiKey && config.apiKeys.size === 0)
     log.warn('no API key is configured: every call is refused; set ESPALIER_SANDBOX_API_KEY or REQUIRE_API_KEY=false');
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(config, log), createHttpAdapter(), {
@@ -38,7 +38,7 @@ export async function startManager(config: ManagerConfig, logger?: Logger): Prom
     await app.init();
     const fastify = app.getHttpAdapter().getInstance();
     await fastify.listen({ host: config.host, port: config.port, backlog: BACKLOG });
-    metrics = await serveMetrics(app.get(ManagerMetrics).registry, config.metricsHost, config.metricsPort);
+    metrics = await serveMetrics(app.get(ManagerMetrics).all.registry, config.service.bind, config.service.metricsPort);
   } catch (error) {
     await app.close();
     throw error;
