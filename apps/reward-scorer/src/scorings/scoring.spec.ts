@@ -94,6 +94,33 @@ describe('Scoring', () => {
     });
   });
 
+  it('gates a submission that changes protected files, without running the tests', async () => {
+    const fake = new FakeScoring();
+    await score(fake, { config_json: '{"protected":["app/*.txt"]}' });
+    expect(fake.reported[0]?.reward).toMatchObject({
+      status: 'GATED',
+      score: 0,
+      failure: { class: 'SUSPECT', code: 'INTEGRITY_VIOLATION' },
+    });
+    expect(JSON.parse(fake.reported[0]?.reward.details_json ?? '')).toEqual({
+      protected_files_changed: ['app/out.txt'],
+    });
+    expect(fake.archives).toEqual([]);
+    const honest = new FakeScoring();
+    await score(honest, { config_json: '{"protected":["**/conftest.py"]}' });
+    expect(honest.reported[0]?.reward.status).toBe('OK');
+  });
+
+  it.each(['nonsense', '{"rewardkey":"x"}', '{"protected":"all"}'])('refuses the options %s', async (config_json) => {
+    const fake = new FakeScoring();
+    await score(fake, { config_json });
+    expect(fake.reported[0]?.reward).toMatchObject({
+      status: 'INFRA_ERROR',
+      score: null,
+      failure: { code: 'SCORER_CONFIG', retryable: false },
+    });
+  });
+
   it('says that the deadline, not the verifier, was too short', async () => {
     const fake = new FakeScoring();
     fake.tests = () => Promise.resolve({ state: 'timed_out', exitCode: null });

@@ -14,10 +14,12 @@ import {
   WorkspaceError,
   type LoadedTask,
 } from '@espalier/tasks';
+import { changedProtectedFiles } from '../integrity/protected-files.ts';
 import { ScoringSandbox } from '../sandboxes/scoring-sandbox.ts';
+import { ScorerOptionsError, scorerOptions } from './scorer-options.ts';
 import { rewardReported } from './scoring-event.ts';
 import { DEFAULT_TIMINGS, type ScoringPorts, type ScoringTimings } from './scoring-ports.ts';
-import { rewardOf, unscored, verdictOf, type Verdict } from './verdict.ts';
+import { gated, rewardOf, unscored, verdictOf, type Verdict } from './verdict.ts';
 
 /** A verdict with the verifier's output. */
 interface Judged {
@@ -32,19 +34,13 @@ export function verdictOfError(error: unknown): Verdict {
   const invalid =
     error instanceof TaskPackageError || error instanceof TaskInvalidError || error instanceof TaskUnsupportedError;
   if (invalid) return unscored('INFRA_ERROR', 'TASK_PACKAGE_INVALID', message(error), false);
+  if (error instanceof ScorerOptionsError) return unscored('INFRA_ERROR', error.code, error.message, false);
   if (error instanceof ObjectStoreError) {
     return unscored('INFRA_ERROR', error.code, message(error), error.code !== 'OBJECT_MISSING');
   }
   if (error instanceof WorkspaceError) return unscored('INFRA_ERROR', 'SNAPSHOT_RESTORE', message(error), true);
   if (error instanceof SandboxError) return unscored('INFRA_ERROR', error.code, message(error), error.retryable);
   return unscored('INFRA_ERROR', 'SCORER_CRASH', message(error), true);
-}
-
-/** `reward_key` of the scorer's options: which reward of a reward.json counts. Throws on options that are none. */
-function rewardKeyOf(configJson: string): string | undefined {
-  const config = JSON.parse(configJson === '' ? '{}' : configJson) as { reward_key?: unknown } | null;
-  const key = config?.reward_key;
-  return typeof key === 'string' ? key : undefined;
 }
 
 /**
@@ -100,7 +96,7 @@ export class Scoring {
       const verdict = unscored('SKIPPED', 'NO_SNAPSHOT', 'the trajectory has no workspace snapshot to score', false);
       return { verdict, output: '' };
     }
-    const rewardKey = rewardKeyOf(configJson);
+    const options = scorerOptions(configJson);
     const task = await unpackTask(await this.#ports.objects.get(spec.package));
     const workspace = await this.#ports.objects.get(snapshot);
     await this.#report();
@@ -114,8 +110,10 @@ export class Scoring {
       this.#over,
     );
     try {
+      const changed = await changedProtectedFiles(workspace, options.protected, sandbox.handle);
+      if (changed.length > 0) return { verdict: gated(changed), output: '' };
       await restoreWorkspace(sandbox.handle, snapshotPlan(task, sandbox.workdir), workspace);
-      return await this.#runVerifier(sandbox, task, rewardKey);
+      return await this.#runVerifier(sandbox, task, options.reward_key);
     } finally {
       await sandbox.dispose();
     }

@@ -25,6 +25,22 @@ export function unscored(
   return { status, score: null, failure, details: {} };
 }
 
+/**
+ * The integrity gate: the submission changed files that steer the tests. A verdict on the policy, so it has a score, which is
+ * 0, and counts.
+ */
+export function gated(files: readonly string[]): Verdict {
+  const message = `the submission changes protected files: ${files.join(', ')}`.slice(0, 1_000);
+  const failure: Failure = {
+    class: 'SUSPECT',
+    code: 'INTEGRITY_VIOLATION',
+    message,
+    stage: 'verifier',
+    retryable: false,
+  };
+  return { status: 'GATED', score: 0, failure, details: { protected_files_changed: files } };
+}
+
 const asFailure = ({ class: failureClass, code, message, retryable }: VerifierFailure): Failure => ({
   class: failureClass,
   code,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ObjectRef, RewardReportedBody, ScoringRequested } from '@espalier/contracts';
 import type { Claim, EventProducer } from '@espalier/kafka';
 import { ObjectStoreError, type ObjectStore, type PutOptions } from '@espalier/objects';
-import type { Job, SandboxClient } from '@espalier/sandbox-client';
+import { SandboxFileError, type Job, type SandboxClient } from '@espalier/sandbox-client';
 import { packFiles, REWARD_TEXT, type TaskFile } from '@espalier/tasks';
 import type { ScoringPorts } from '../scorings/scoring-ports.ts';
 
@@ -122,7 +122,10 @@ export class FakeScoring {
         this.archives.push(path);
         return Promise.resolve();
       },
-      getFile: () => Promise.resolve(Buffer.from(this.reward ?? '')),
+      getFile: (_id, path) =>
+        path === REWARD_TEXT
+          ? Promise.resolve(Buffer.from(this.reward ?? ''))
+          : Promise.reject(new SandboxFileError(`${path}: none`, path, true)),
       delete: (id) => {
         this.deleted.push(id);
         return Promise.resolve();
