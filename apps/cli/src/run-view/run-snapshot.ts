@@ -1,6 +1,6 @@
 import type { RunState } from '@espalier/contracts';
 
-/** A scored trajectory, in the order in which the view heard of them. */
+/** A scored trajectory. */
 export interface ScoredPoint {
   /** When it was scored, milliseconds UTC. */
   readonly at: number;

@@ -82,6 +82,14 @@ describe('RunView', () => {
     );
   });
 
+  it('takes the last trajectories by their time, whichever partition it heard of first', () => {
+    const outcomes = ['p', 'q', 'r', 's', 't', 'u', 'v', 'w'].map((id, at) => scored(id, at >= 4));
+    const view = after([submitted, ...outcomes.slice(4), ...outcomes.slice(0, 4)]);
+    expect(view.snapshot()).toMatchObject({ first_pass_rate: 0, last_pass_rate: 1 });
+    view.apply(scored('x', false));
+    expect(view.points.map(({ passed }) => passed).lastIndexOf(false)).toBe(8);
+  });
+
   it('says whether an event brought anything new', () => {
     const view = after(story);
     const again = ended('c', 'POOLED');

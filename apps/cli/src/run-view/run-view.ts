@@ -40,7 +40,9 @@ export class RunView {
   readonly #decided = new Set<string>();
   readonly #decisions = new Map<string, number>();
   readonly #scored = new Set<string>();
+  /** In the order of their time once {@link points} was asked for: partitions are heard of at different speeds. */
   readonly #points: ScoredPoint[] = [];
+  #sorted = true;
   readonly #reports = new Set<string>();
   #submitted: { purpose: string; target: RunSnapshot['target']; window: number } | undefined;
   #state: RunState = 'UNKNOWN';
@@ -67,15 +69,18 @@ export class RunView {
     return this.#take(event);
   }
 
-  /** Scored trajectories in the order in which they came. */
+  /** Scored trajectories in the order in which they were scored. */
   get points(): readonly ScoredPoint[] {
+    if (!this.#sorted) this.#points.sort((left, right) => left.at - right.at);
+    this.#sorted = true;
     return this.#points;
   }
 
   snapshot(): RunSnapshot {
     const window = this.#submitted?.window ?? DEFAULT_WINDOW;
     const target = this.#submitted?.target ?? { pass_rate: null, batches: null, rollouts: null };
-    const last = this.#points.slice(-window);
+    const points = this.points;
+    const last = points.slice(-window);
     return {
       run_id: this.runId,
       state: this.#state,
@@ -97,10 +102,10 @@ export class RunView {
       },
       batches: { offered: this.#offered, trained: this.#trained },
       policy_version: this.#version,
-      scored: this.#points.length,
-      passed: this.#points.filter(({ passed }) => passed).length,
-      pass_rate: rateOf(this.#points),
-      first_pass_rate: rateOf(this.#points.slice(0, window)),
+      scored: points.length,
+      passed: points.filter(({ passed }) => passed).length,
+      pass_rate: rateOf(points),
+      first_pass_rate: rateOf(points.slice(0, window)),
       last_pass_rate: rateOf(last),
       pass_rate_window: window,
       target,
@@ -136,6 +141,7 @@ export class RunView {
       case 'trajectory.scored': {
         const { trajectory_id, revision, passed, occurred_at, policy_version_max } = event.value;
         if (revision !== 0 || passed === null || !this.#add(this.#scored, trajectory_id)) return false;
+        this.#sorted &&= (this.#points.at(-1)?.at ?? 0) <= occurred_at;
         this.#points.push({ at: occurred_at, passed, policyVersion: policy_version_max });
         return true;
       }
@@ -174,8 +180,10 @@ export class RunView {
     // A refused configuration or command leaves a run as it was.
     if (report.state !== 'REFUSED' || this.#state === 'UNKNOWN') this.#state = report.state;
     this.#waitingFor = report.waiting_for;
-    if (report.message !== '' && (report.kind === 'STATE' || report.kind === 'BREAKER' || report.kind === 'ENDED'))
-      this.#message = report.message;
+    // The end itself says no more than the state before it did, unless something went wrong.
+    const tells =
+      report.kind === 'STATE' || report.kind === 'BREAKER' || (report.kind === 'ENDED' && report.code !== null);
+    if (tells && report.message !== '') this.#message = report.message;
     this.#trained = report.trained_seq ?? this.#trained;
     this.#version = Math.max(this.#version, report.policy_version ?? 0);
     this.#offered = Math.max(this.#offered, report.progress?.batches_offered ?? 0);
