@@ -5,14 +5,19 @@ const MINUTES = 60_000;
 
 let session: LoopSession;
 beforeAll(async () => {
-  session = await LoopSession.start();
+  session = await LoopSession.start({ replicas: { 'trainer-gateway': 2, 'rollout-runner': 2 } });
 }, 3 * MINUTES);
 afterAll(() => session.stop(), MINUTES);
+
+/** Past the session (6 s) and the lease of both: who wakes up holds nothing any more, and must find that out. */
+const FROZEN_MS = 20_000;
 
 const VICTIMS = [
   'rollout-runner',
   'reward-scorer',
   'trainer-gateway',
+  'trainer-gateway-2',
+  'rollout-runner-2',
   'sandbox-manager',
   'reference-learner',
   'value-reranker',
@@ -22,10 +27,10 @@ const VICTIMS = [
 ];
 
 it(
-  'accounts for every rollout when each service in turn, and the broker, is killed with work in flight',
+  'accounts for every rollout when each service in turn, and the broker, is killed, and two are frozen, with work in flight',
   async () => {
     await session.createRun('kills', ['log-level', 'rate-limiter', 'bank-overdraft', 'backup-rotation'], {
-      target: { rollouts: 260 },
+      target: { rollouts: 320 },
       breaker: { window: 50, min_attempts: 50, max_infra_share: 1 },
     });
     let seen = 0;
@@ -37,11 +42,21 @@ it(
       },
     });
     await consumer.start();
-    for (const victim of VICTIMS) {
-      // Work is in flight: attempts ended since the last kill, and the run goes on.
+    // Work is in flight: attempts have ended since the last blow, and the run goes on.
+    const goingOn = async (): Promise<void> => {
       const before = seen;
       await expect.poll(() => seen, { timeout: 3 * MINUTES, interval: 100 }).toBeGreaterThan(before + 5);
+    };
+    for (const victim of VICTIMS) {
+      await goingOn();
       expect(session.plane.kill(victim)).toBe(true);
+      await session.plane.ready(victim);
+    }
+    for (const victim of ['trainer-gateway', 'rollout-runner']) {
+      await goingOn();
+      session.plane.kill(victim, 'SIGSTOP');
+      await new Promise((resolve) => setTimeout(resolve, FROZEN_MS));
+      session.plane.kill(victim, 'SIGCONT');
       await session.plane.ready(victim);
     }
     const ended = await session.ended('kills', 10 * MINUTES);

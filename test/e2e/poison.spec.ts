@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { encodeEvent } from '@espalier/avro';
+import { encodeEvent, schemaFingerprint } from '@espalier/avro';
 import { deadTopicOf, groupIdOf, topicNames, topicOf, topics, type TopicName } from '@espalier/contracts';
 import { LoopSession } from './support/loop-session.ts';
 
@@ -20,23 +20,21 @@ function foreign(name: TopicName): Buffer {
     : encodeEvent('learner.joined', { ...envelope, command_id: 'c', learner_id: 'l' });
 }
 
-const poisons = (name: TopicName): Record<string, Buffer> => {
-  const header = encodeEvent(name === 'learner.joined' ? 'learner.joined' : 'learner.joined', {
-    event_id: 'poison',
-    occurred_at: 1,
-    run_id: 'poison',
-    producer: 'poison',
-    command_id: 'c',
-    learner_id: 'l',
-  }).subarray(0, 10);
-  return {
-    empty: Buffer.alloc(0),
-    truncated: foreign(name).subarray(0, 14),
-    random: randomBytes(200),
-    'another schema': foreign(name),
-    'block bomb': Buffer.concat([header, Buffer.from('feffffff0f', 'hex')]),
-  };
-};
+/** What a careless or hostile producer may write to any topic. */
+const poisons = (name: TopicName): Record<string, Buffer> => ({
+  empty: Buffer.alloc(0),
+  truncated: foreign(name).subarray(0, 14),
+  random: randomBytes(200),
+  'another schema': foreign(name),
+  'block bomb': Buffer.concat([headerOf(name), Buffer.from('feffffff0f'.repeat(40), 'hex')]),
+});
+
+/** The topic's own single-object header. */
+function headerOf(name: TopicName): Buffer {
+  const header = Buffer.from([0xc3, 0x01, 0, 0, 0, 0, 0, 0, 0, 0]);
+  header.writeBigUInt64LE(BigInt(`0x${schemaFingerprint(name)}`), 2);
+  return header;
+}
 
 it(
   'goes on when every topic is fed records that are not what they should be, and keeps their bytes',

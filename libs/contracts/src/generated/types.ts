@@ -421,6 +421,8 @@ export interface GroupDecided {
   cancelled: number;
   /** Attempts replaced after failures. */
   replaced: number;
+  /** From the group's opening to its decision, milliseconds. */
+  duration_ms: number;
 }
 /** {@link GroupDecided} as a producer may give it: fields with a default may be left out. */
 export interface GroupDecidedDraft {
@@ -443,6 +445,7 @@ export interface GroupDecidedDraft {
   estimator?: string | undefined;
   cancelled?: number | undefined;
   replaced?: number | undefined;
+  duration_ms?: number | undefined;
 }
 
 /** A trajectory of the group. */

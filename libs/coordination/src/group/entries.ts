@@ -18,6 +18,8 @@ export type GroupFrozen = {
   readonly runId: string;
   readonly groupId: string;
   readonly admission: number;
+  /** Milliseconds UTC. */
+  readonly openedAt: number;
   readonly policyVersion: number;
   readonly task: TaskSpec;
   readonly spec: GroupSpec;

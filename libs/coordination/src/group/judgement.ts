@@ -132,6 +132,7 @@ export function decide(group: OpenGroup, decision: Decision): void {
     estimator: spec.estimator,
     cancelled: running.length,
     replaced: headOf(group).replaced,
+    duration_ms: group.work.now - group.frozen.openedAt,
     idempotency_key: `${groupId}#decided`,
   });
   writeHead(group, { status: 'DECIDED', outcome: decision.outcome });

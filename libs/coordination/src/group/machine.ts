@@ -182,6 +182,7 @@ export class GroupMachine implements StateMachine {
       runId: event.run_id ?? parseId(event.group_id).runId,
       groupId: event.group_id,
       admission: event.admission,
+      openedAt: work.now,
       policyVersion: event.policy_version,
       task: event.task,
       spec: event.spec,
