@@ -7,7 +7,7 @@ import { GatewayClient } from './learner/gateway-client.ts';
 import { Learner } from './learner/learner.ts';
 import { LearnerService, type ServeRun } from './learner/learner.service.ts';
 import { RemotePolicyServer, type PolicyServer } from './learner/policy-server-client.ts';
-import { ChatController } from './policy-server/chat.controller.ts';
+import { ADMIN_KEY, ChatController } from './policy-server/chat.controller.ts';
 import { PolicyHolder } from './policy-server/served-policy.ts';
 import { RunWatch } from './runs/run-watch.ts';
 import { RunsController } from './runs/runs.controller.ts';
@@ -29,7 +29,7 @@ export class AppModule {
     if (learns) {
       const policy: PolicyServer = servesPolicy
         ? { load: async (checkpoint) => void (await holder.load(checkpoint)) }
-        : new RemotePolicyServer(config.ESPALIER_POLICY_URL);
+        : new RemotePolicyServer(config.ESPALIER_POLICY_URL, config.ESPALIER_POLICY_ADMIN_KEY ?? null);
       const service = new LearnerService(
         runs,
         serveWith(context, runs, policy),
@@ -43,6 +43,7 @@ export class AppModule {
       controllers: [...(servesPolicy ? [ChatController] : []), ...(learns ? [RunsController] : [])],
       providers: [
         { provide: PolicyHolder, useValue: holder },
+        { provide: ADMIN_KEY, useValue: config.ESPALIER_POLICY_ADMIN_KEY ?? null },
         { provide: RunWatch, useValue: runs },
       ],
     };

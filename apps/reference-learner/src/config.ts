@@ -16,6 +16,8 @@ export const settings = z.object({
   ESPALIER_GATEWAY_URL: url.default('http://127.0.0.1:4104'),
   /** Policy server that role `learner` loads new versions into. */
   ESPALIER_POLICY_URL: url.default('http://127.0.0.1:4107'),
+  /** When set, `POST /admin/load` asks for it as a bearer token, and the learner sends it. */
+  ESPALIER_POLICY_ADMIN_KEY: z.string().min(1).optional(),
   /** Train this run alone; otherwise the newest active training run of the model. */
   ESPALIER_RUN: z.string().optional(),
   /** Model name under which the policy is asked for. */

@@ -10,9 +10,11 @@ export interface PolicyServer {
 /** A policy server in another process, told over HTTP. */
 export class RemotePolicyServer implements PolicyServer {
   readonly #baseUrl: string;
+  readonly #adminKey: string | null;
 
-  constructor(baseUrl: string) {
+  constructor(baseUrl: string, adminKey: string | null) {
     this.#baseUrl = baseUrl;
+    this.#adminKey = adminKey;
   }
 
   async load(checkpoint: Checkpoint): Promise<void> {
@@ -20,7 +22,10 @@ export class RemotePolicyServer implements PolicyServer {
     try {
       response = await fetch(`${this.#baseUrl}/admin/load`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: {
+          'content-type': 'application/json',
+          ...(this.#adminKey === null ? {} : { authorization: `Bearer ${this.#adminKey}` }),
+        },
         body: encodeCheckpoint(checkpoint),
         signal: AbortSignal.timeout(30_000),
       });

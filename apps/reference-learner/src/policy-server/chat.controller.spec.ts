@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkpointOf, encodeCheckpoint, untrained } from '../checkpoints/checkpoint.ts';
 import { LogitTable } from '../policy-model/logit-table.ts';
 import { numbered } from '../simulation/simulate.ts';
-import { ChatController } from './chat.controller.ts';
+import { ADMIN_KEY, ChatController } from './chat.controller.ts';
 import type { ChatCompletion } from './chat-completions.ts';
 import { PolicyHolder } from './served-policy.ts';
 
@@ -20,7 +20,10 @@ beforeEach(async () => {
   holder = new PolicyHolder('reference', join(folder, 'served.json'));
   const module = await Test.createTestingModule({
     controllers: [ChatController],
-    providers: [{ provide: PolicyHolder, useValue: holder }],
+    providers: [
+      { provide: PolicyHolder, useValue: holder },
+      { provide: ADMIN_KEY, useValue: 'key' },
+    ],
   }).compile();
   app = module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
   await app.init();
@@ -34,8 +37,8 @@ type Message = Record<string, unknown>;
 const tools = [{ type: 'function', function: { name: 'bash', description: 'Run', parameters: {} } }];
 const program = 'def f(a, b):\n    if a < b:\n        return a + b\n    return min(a, b)\n';
 
-async function post(url: string, payload: object): Promise<{ status: number; body: unknown }> {
-  const response = await app.inject({ method: 'POST', url, payload });
+async function post(url: string, payload: object, key = 'key'): Promise<{ status: number; body: unknown }> {
+  const response = await app.inject({ method: 'POST', url, payload, headers: { authorization: `Bearer ${key}` } });
   return { status: response.statusCode, body: response.json() };
 }
 
@@ -129,6 +132,13 @@ describe('loading', () => {
     expect(restarted.current.table.at('place', 65)).toBe(1.5);
     const models = await app.inject({ method: 'GET', url: '/v1/models' });
     expect(models.json()).toMatchObject({ data: [{ id: 'reference', policy_version: 2, run_id: 'run' }] });
+  });
+
+  it('takes versions only from who has the admin key', async () => {
+    const file = JSON.parse(encodeCheckpoint(checkpointOf({ ...untrained('run'), version: 5 }))) as object;
+    expect(await post('/admin/load', file, 'guess')).toMatchObject({ status: 401 });
+    expect((await ask(opening)).policy_version).toBe(0);
+    expect(await post('/admin/load', file)).toMatchObject({ status: 200 });
   });
 
   it('refuses a checkpoint whose content was altered', async () => {

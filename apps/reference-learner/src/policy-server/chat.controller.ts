@@ -1,4 +1,5 @@
-import { Body, Controller, Get, HttpCode, HttpException, Inject, Post } from '@nestjs/common';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Body, Controller, Get, Headers, HttpCode, HttpException, Inject, Post } from '@nestjs/common';
 import { CheckpointError, decodeCheckpoint } from '../checkpoints/checkpoint.ts';
 import { ChatRequestError, complete, parseChatRequest, type ChatCompletion } from './chat-completions.ts';
 import { PolicyHolder } from './served-policy.ts';
@@ -7,10 +8,22 @@ import { PolicyHolder } from './served-policy.ts';
 const refused = (status: number, code: string, message: string): HttpException =>
   new HttpException({ error: { message, type: 'invalid_request_error', code } }, status);
 
+/** Compares without telling by its time how much is equal. */
+const equal = (given: string, wanted: string): boolean => {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+};
+
+/** Injection token of the key that loading asks for; null asks for none. */
+export const ADMIN_KEY = Symbol('ADMIN_KEY');
+
 /** OpenAI-compatible chat completions of the policy, and the loading of new versions. */
 @Controller()
 export class ChatController {
-  constructor(@Inject(PolicyHolder) private readonly policy: PolicyHolder) {}
+  constructor(
+    @Inject(PolicyHolder) private readonly policy: PolicyHolder,
+    @Inject(ADMIN_KEY) private readonly adminKey: string | null,
+  ) {}
 
   @Post('v1/chat/completions')
   @HttpCode(200)
@@ -54,7 +67,9 @@ export class ChatController {
   /** Serves a checkpoint (its file's content) from the next request on. */
   @Post('admin/load')
   @HttpCode(200)
-  async load(@Body() body: unknown): Promise<object> {
+  async load(@Body() body: unknown, @Headers('authorization') authorization = ''): Promise<object> {
+    if (this.adminKey !== null && !equal(authorization, `Bearer ${this.adminKey}`))
+      throw refused(401, 'ADMIN_KEY_WRONG', 'send the admin key of this server as a bearer token');
     try {
       const { version, checkpoint, runId } = await this.policy.load(decodeCheckpoint(JSON.stringify(body)));
       return { policy_version: version, checkpoint, run_id: runId };
