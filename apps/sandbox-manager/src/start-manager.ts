@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createLogger } from '@espalier/nest';
@@ -10,6 +11,8 @@ import { ApiErrorFilter } from './http/api-error.filter.ts';
 import { ApiKeyGuard } from './http/api-key.guard.ts';
 import { createHttpAdapter } from './http/http-adapter.ts';
 import { ManagerMetrics } from './metrics/metrics.ts';
+import { SandboxesService } from './sandboxes/sandboxes.service.ts';
+import { TerminalGateway } from './terminals/terminal-gateway.ts';
 import { serveMetrics, type MetricsServer } from './metrics/metrics-server.ts';
 
 /** A running manager. */
@@ -33,10 +36,12 @@ export async function startManager(config: ManagerConfig, logger?: Logger): Prom
   });
   app.useGlobalFilters(new ApiErrorFilter(log));
   app.useGlobalGuards(new ApiKeyGuard(config.apiKeys, config.requireApiKey));
+  const terminals = new TerminalGateway(app.get(SandboxesService), config, log);
   let metrics: MetricsServer | undefined;
   try {
     await app.init();
     const fastify = app.getHttpAdapter().getInstance();
+    terminals.attach(fastify.server as Server);
     await fastify.listen({ host: config.host, port: config.port, backlog: BACKLOG });
     metrics = await serveMetrics(app.get(ManagerMetrics).all.registry, config.service.bind, config.service.metricsPort);
   } catch (error) {
@@ -50,6 +55,7 @@ export async function startManager(config: ManagerConfig, logger?: Logger): Prom
     port,
     metricsPort: metrics.port,
     close: async () => {
+      terminals.close();
       await app.close();
       await opened.close();
     },

@@ -12,6 +12,7 @@ export {
   SandboxNotReadyError,
   SandboxRequestError,
 } from './errors.ts';
+export { agentDestination } from './http/destination.ts';
 export { encodeFrame, FrameReader, frameType, MAX_FRAME_BYTES, type Frame } from './model-stream/frames.ts';
 export { openModelStream } from './model-stream/open-model-stream.ts';
 export type { ModelAnswer, ModelCall, ModelStream, ModelStreamEnd, ModelStreamOptions } from './model-stream/types.ts';

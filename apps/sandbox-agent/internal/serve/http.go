@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path"
@@ -22,6 +23,7 @@ import (
 	"espalier.dev/espalier/apps/sandbox-agent/internal/jobs"
 	"espalier.dev/espalier/apps/sandbox-agent/internal/model"
 	"espalier.dev/espalier/apps/sandbox-agent/internal/spec"
+	"espalier.dev/espalier/apps/sandbox-agent/internal/terminal"
 )
 
 // maxJobBytes bounds a job request: command and base64 stdin.
@@ -48,6 +50,7 @@ func (s *server) handler() http.Handler {
 	routes.HandleFunc("GET /v1/archive", s.getArchive)
 	routes.HandleFunc("POST /v1/lease", s.renewLease)
 	routes.HandleFunc("POST /v1/model", s.openModel)
+	routes.HandleFunc("POST /v1/terminal", s.openTerminal)
 	routes.HandleFunc("POST /v1/end", s.endSandbox)
 	expected := sha256.Sum256([]byte("Bearer " + s.token))
 	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
@@ -230,18 +233,39 @@ func (s *server) openModel(response http.ResponseWriter, request *http.Request) 
 		refuse(response, http.StatusConflict, "MODEL_STREAM_STALE", err.Error())
 		return
 	}
+	connection, reader, err := upgrade(response, "espalier-model")
+	if err != nil {
+		return
+	}
+	s.hub.Serve(connection, reader, epoch)
+}
+
+func (s *server) openTerminal(response http.ResponseWriter, request *http.Request) {
+	if request.Header.Get("Upgrade") != "espalier-terminal" {
+		refuse(response, http.StatusBadRequest, "AGENT_REQUEST", "an upgrade to espalier-terminal is needed")
+		return
+	}
+	connection, reader, err := upgrade(response, "espalier-terminal")
+	if err != nil {
+		return
+	}
+	terminal.Serve(connection, reader, s.jobs)
+}
+
+// upgrade takes the connection over; the reader holds what has come in already.
+func upgrade(response http.ResponseWriter, protocol string) (net.Conn, io.Reader, error) {
 	connection, buffered, err := http.NewResponseController(response).Hijack()
 	if err != nil {
 		refuse(response, http.StatusInternalServerError, "AGENT_REQUEST", err.Error())
-		return
+		return nil, nil, err
 	}
 	_ = connection.SetDeadline(time.Time{})
-	_, err = io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: espalier-model\r\n\r\n")
+	_, err = io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+protocol+"\r\n\r\n")
 	if err != nil {
 		connection.Close()
-		return
+		return nil, nil, err
 	}
-	s.hub.Serve(connection, buffered.Reader, epoch)
+	return connection, buffered.Reader, nil
 }
 
 func (s *server) endSandbox(response http.ResponseWriter, _ *http.Request) {

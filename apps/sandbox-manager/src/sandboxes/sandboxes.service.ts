@@ -51,7 +51,8 @@ export class SandboxesService {
 
   async start(): Promise<void> {
     await this.driver.start({ changed: (sandbox) => this.#changed(sandbox) });
-    for (const { id } of this.driver.list()) this.#track(id);
+    // What was ready under an earlier manager has been seen ready by someone.
+    for (const { id, phase } of this.driver.list()) this.#track(id).latched = phase === 'ready';
     this.#sweeper = setInterval(() => {
       this.#sweeping = this.sweep().catch((error: unknown) => this.log.error({ err: error }, 'sweep failed'));
     }, this.options.sweepMs);
