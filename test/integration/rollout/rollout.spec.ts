@@ -137,6 +137,16 @@ async function score(recorded: TrajectoryRecorded): Promise<RewardReported> {
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 
+async function sandboxIsGone(sandboxId: string): Promise<void> {
+  const client = new SandboxClient({
+    baseUrl: plane.url('sandbox-manager') ?? '',
+    apiKey: plane.clientEnvironment['ESPALIER_SANDBOX_API_KEY'] ?? '',
+  });
+  const state = (): Promise<unknown> => client.get(sandboxId).then(({ status }) => status, codeOf);
+  await expect.poll(state, { timeout: 30_000 }).toBe('SANDBOX_LOST');
+  client.close();
+}
+
 async function callsOf(attemptId: string): Promise<ModelCalled[]> {
   const calls: ModelCalled[] = [];
   for await (const { value } of kafka.reader().readAll('model.called')) {
@@ -248,14 +258,26 @@ it('records a cancelled rollout, and leaves no sandbox behind', async () => {
       status: 'CANCELLED',
       failure: { class: 'CONTROL', code: 'CANCELLED_GROUP_FULL' },
     });
-    const client = new SandboxClient({
-      baseUrl: plane.url('sandbox-manager') ?? '',
-      apiKey: plane.clientEnvironment['ESPALIER_SANDBOX_API_KEY'] ?? '',
-    });
-    await expect
-      .poll(() => client.get(recorded.sandbox_id ?? '').then(String, codeOf), { timeout: 30_000 })
-      .toBe('SANDBOX_LOST');
-    client.close();
+    await sandboxIsGone(recorded.sandbox_id ?? '');
+  } finally {
+    release();
+  }
+}, 180_000);
+
+it('gives a rollout back when its runner is stopped, and takes its sandbox with it', async () => {
+  const before = policy.calls;
+  const release = policy.hold();
+  try {
+    const attemptId = await request('drained', [{ run: 'true' }]);
+    await eventually('a model call', () => (policy.calls > before ? true : undefined));
+    await plane.restart('rollout-runner');
+    const released = await eventually('the claim is given back', () =>
+      group.reports.find(({ attempt_id, kind }) => attempt_id === attemptId && kind === 'RELEASED'),
+    );
+    expect(released).toMatchObject({ reason: 'DRAINING', epoch: 1 });
+    expect(group.recorded.filter(({ attempt_id }) => attempt_id === attemptId)).toEqual([]);
+    const started = group.reports.find(({ attempt_id, sandbox_id }) => attempt_id === attemptId && sandbox_id !== null);
+    await sandboxIsGone(started?.sandbox_id ?? '');
   } finally {
     release();
   }
