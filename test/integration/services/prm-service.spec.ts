@@ -9,8 +9,8 @@ import { openKafka, type KafkaPort } from '@espalier/kafka';
 import { bootstrapService, type RunningService } from '@espalier/nest';
 import { openObjectStore } from '@espalier/objects';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
-import { prmService } from './service.ts';
-import { JudgeServer, valued } from './testing/judge-server.ts';
+import { prmService } from '../../../apps/prm-service/src/service.ts';
+import { JudgeServer, valued } from '../../../apps/prm-service/src/testing/judge-server.ts';
 
 let folder: string;
 let kafka: KafkaPort;

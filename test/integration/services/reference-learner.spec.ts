@@ -8,11 +8,11 @@ import { openKafka, type KafkaPort } from '@espalier/kafka';
 import { bootstrapService, type RunningService } from '@espalier/nest';
 import { runConfig } from '@espalier/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { LogitTable } from './policy-model/logit-table.ts';
-import { referenceLearner } from './service.ts';
-import { play } from './simulation/simulate.ts';
-import { workshop } from './simulation/workshop.ts';
-import { ScriptedGateway } from './testing/scripted-gateway.ts';
+import { LogitTable } from '../../../apps/reference-learner/src/policy-model/logit-table.ts';
+import { referenceLearner } from '../../../apps/reference-learner/src/service.ts';
+import { play } from '../../../apps/reference-learner/src/simulation/simulate.ts';
+import { workshop } from '../../../apps/reference-learner/src/simulation/workshop.ts';
+import { ScriptedGateway } from '../../../apps/reference-learner/src/testing/scripted-gateway.ts';
 
 let folder: string;
 let gateway: ScriptedGateway;

@@ -8,9 +8,9 @@ import { openKafka, type KafkaPort } from '@espalier/kafka';
 import { bootstrapService, type RunningService } from '@espalier/nest';
 import { runConfig, trajectoryCounts } from '@espalier/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { hash32 } from './features/hashing.ts';
-import type { RankingReport } from './quality/report.ts';
-import { valueReranker } from './service.ts';
+import { hash32 } from '../../../apps/value-reranker/src/features/hashing.ts';
+import type { RankingReport } from '../../../apps/value-reranker/src/quality/report.ts';
+import { valueReranker } from '../../../apps/value-reranker/src/service.ts';
 
 let folder: string;
 let kafka: KafkaPort;
