@@ -1,7 +1,7 @@
 import type { EventMap } from '@espalier/contracts';
 import { describe, expect, it } from 'vitest';
 import { auditRun } from './audit-run.ts';
-import { alterations, drops, duplicates, swaps, type Mutant } from './fixtures/mutations.ts';
+import { alterations, drops, duplicates, garbled, swaps, type Mutant } from './fixtures/mutations.ts';
 import { completeRun, RUN } from './fixtures/run-scenario.ts';
 import { CUT_ORDER, type AuditedTopic } from './log/cut.ts';
 import type { Finding } from './report/finding.ts';
@@ -67,6 +67,16 @@ describe.each(CUT_ORDER)('a log with damage in %s', (topic) => {
     for (const mutant of swaps(log, topic, (first, second) => subject(first) === subject(second))) {
       const found = (await findingsOf(mutant)).filter((finding) => finding.place.topic === topic);
       expect(found.length, `swap of ${mutant.partition}:${mutant.offset}`).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe.each(CUT_ORDER)('a log with an unreadable record in %s', (topic) => {
+  it('names it, and makes no absence of what it may have held', async () => {
+    for (const mutant of garbled(log, topic)) {
+      const { partition, offset } = mutant;
+      const findings = await findingsOf(mutant);
+      expect(findings).toMatchObject([{ code: 'SCHEMA_UNREADABLE', place: { topic, partition, offset } }]);
     }
   });
 });

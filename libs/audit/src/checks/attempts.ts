@@ -97,7 +97,12 @@ function checkEnding(run: RunIndex, ending: Placed<'rollout.ended'>, findings: F
     wrong(`the group's decision (offset ${decision.offset}) ${member?.selected ? 'selected' : 'did not select'} it`);
   if (decision?.value.outcome === 'ADMITTED' && outcome === 'DELIVERED') wrong('was delivered by a group in training');
   if (member && member.reward !== reward && outcome !== 'SPARE') wrong(`reward ${reward}, decided ${member.reward}`);
-  if (!decision && run.settled(ending) && ['POOLED', 'DELIVERED', 'SPARE', 'FILTERED'].includes(outcome))
+  if (
+    !decision &&
+    run.settled(ending) &&
+    !run.truncated('group.decided') &&
+    ['POOLED', 'DELIVERED', 'SPARE', 'FILTERED'].includes(outcome)
+  )
     findings.violation('DECISION_MISSING', ending, `attempt ${attemptId} ended as ${outcome}, its group is undecided`);
 }
 

@@ -164,7 +164,8 @@ function checkCounted(run: RunIndex, total: number, findings: Findings): void {
 
 /** When the run has ended, nothing waits in the pool: what no batch holds was swept as a whole group. */
 function checkPool(run: RunIndex, findings: Findings): void {
-  if (!run.ended || run.truncated('batch.offered')) return;
+  const topics = ['batch.offered', 'group.decided', 'group.commanded'] as const;
+  if (!run.ended || topics.some((topic) => run.truncated(topic))) return;
   for (const [attemptId, [ending]] of run.endings) {
     if (ending?.value.outcome !== 'POOLED' || ending.value.trajectory_id === null) continue;
     if (run.batchOf.has(ending.value.trajectory_id) || run.sweptReason(ending.value.group_id) !== null) continue;

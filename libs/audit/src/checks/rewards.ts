@@ -67,7 +67,8 @@ function checkRequests(run: RunIndex, findings: Findings): void {
     if (!work_id.startsWith(`${trajectory_id}/${scorer}@${scorer_version}#`))
       findings.violation('ID_INVALID', request, `${work_id} is not a scoring of ${trajectory_id} by ${scorer}`);
     const records = run.recorded.get(attempt_id) ?? [];
-    if (records.length === 0 && !run.truncated('trajectory.recorded'))
+    if (run.truncated('trajectory.recorded')) continue;
+    if (records.length === 0)
       findings.violation('TRAJECTORY_MISSING', request, `${work_id}: its trajectory is not recorded`);
     else if (!records.some(({ value }) => same([value.snapshot, value.body], [snapshot, body])))
       findings.violation('SCORING_DIFFERS', request, `${work_id}: snapshot or body is not what was recorded`);
@@ -138,6 +139,7 @@ function checkUsed(
   given: readonly Placed<'reward.reported'>[],
   findings: Findings,
 ): void {
+  if (run.truncated('trajectory.scored')) return;
   const outcome = run.endings.get(revisions[0]?.value.attempt_id ?? '')?.[0]?.value.outcome;
   if (outcome === 'REPLACED' || outcome === 'FAILED' || outcome === 'CANCELLED') return;
   const published = new Set(revisions.flatMap(({ value }) => value.rewards.map(scorerOf)));

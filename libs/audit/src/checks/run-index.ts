@@ -74,9 +74,9 @@ export class RunIndex {
     return this.ended !== undefined && record.timestamp <= this.ended.timestamp;
   }
 
-  /** Whether records of a topic may be missing because of retention. */
+  /** Whether records of a topic may be missing here: gone with retention, or there and unreadable (a finding by itself). */
   truncated(topic: RunLog['truncated'][number]): boolean {
-    return this.log.truncated.includes(topic);
+    return this.log.truncated.includes(topic) || this.log.unreadable.some((record) => record.topic === topic);
   }
 
   /** Last batch contained in a durable checkpoint of the current session: a rewind lowers it. */

@@ -75,14 +75,13 @@ export async function readRunLog(source: EventSource, cut: Cut, runId: string): 
 }
 
 function take<T extends AuditedTopic>(log: RunLog, topic: T, record: RawRecord): void {
-  // A quick look at the key spares decoding other runs' records; a topic keyed otherwise is decoded.
   const { partition, offset, timestamp, key, headers } = record;
   if (record.value === null) return;
   let value: EventMap[T];
   try {
     value = decodeEvent(topic, record.value);
   } catch (error) {
-    const owner = ownerOf(record, log.runId);
+    const owner = ownerOf(topic, record, log.runId);
     if (owner === 'other') return;
     const code = (error as { code?: unknown }).code;
     log.unreadable.push({
@@ -111,8 +110,10 @@ function runOfPath(id: string): string | null {
   }
 }
 
-function ownerOf(record: RawRecord, runId: string): 'run' | 'other' | 'unknown' {
-  const named = record.headers['x-run-id'] ?? (record.key === null ? undefined : record.key.split('/')[0]);
+/** Ids travel in headers, too, for bodies that do not decode; the key begins with the run where it is an id below it. */
+function ownerOf(topic: AuditedTopic, record: RawRecord, runId: string): 'run' | 'other' | 'unknown' {
+  const keyed = topic === 'sandbox.reported' || isJournal(topic) ? undefined : record.key?.split('/')[0];
+  const named = record.headers['x-run-id'] ?? keyed;
   if (named === undefined || named === '') return 'unknown';
   return named === runId ? 'run' : 'other';
 }
