@@ -72,6 +72,17 @@ function canonicalCall(call: Json): Json {
  * the token ids decide afterwards whether the policy really saw the same text.
  */
 export function messageKey(message: ChatMessage): string {
+  const known = keys.get(message);
+  if (known !== undefined) return known;
+  const key = keyOf(message);
+  keys.set(message, key);
+  return key;
+}
+
+/** A request's messages are looked at several times, and there may be hundreds of them. */
+const keys = new WeakMap<ChatMessage, string>();
+
+function keyOf(message: ChatMessage): string {
   const content = canonicalContent(message['content']);
   const calls = message['tool_calls'];
   const assistant = message.role === 'assistant';
