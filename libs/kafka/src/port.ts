@@ -107,9 +107,9 @@ export interface DescribedTopic {
 export interface TopicAdmin {
   /**
    * Creates what is missing of the catalogue (retry and dead-letter topics with it); idempotent and safe to race.
-   * Throws `KAFKA_TOPOLOGY` when a topic exists with another partition count.
+   * Throws `KAFKA_TOPOLOGY` when a topic exists with another partition count. `only` limits it to some catalogue topics.
    */
-  ensureTopics(): Promise<void>;
+  ensureTopics(only?: readonly TopicName[]): Promise<void>;
   /** End of committed data (last stable offset) of every partition, by partition. */
   endOffsets(topic: string): Promise<PartitionOffset[]>;
   startOffsets(topic: string): Promise<PartitionOffset[]>;

@@ -7,7 +7,7 @@ import { ProcessorHost } from '@espalier/processor';
 import { afterEach, expect, it } from 'vitest';
 import { countingMachine } from '../processor/counting-machine.ts';
 import { eventually } from './open.ts';
-import { fastWork, group, request } from './requests.ts';
+import { fastWork, group, request, workTopics } from './requests.ts';
 
 const dirs: string[] = [];
 const closers: (() => Promise<unknown>)[] = [];
@@ -29,7 +29,7 @@ it('goes on by itself after the broker is killed and comes back', async () => {
     return kafka;
   };
   const kafka = connect('test');
-  await kafka.admin.ensureTopics();
+  await kafka.admin.ensureTopics([...workTopics, 'group.commanded', 'run.commanded', 'state.group', 'journal.group']);
 
   const fatal: Error[] = [];
   const host = new ProcessorHost({

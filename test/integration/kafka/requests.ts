@@ -1,4 +1,4 @@
-import type { RolloutRequestedBody, RolloutRuledBody, RolloutReported } from '@espalier/contracts';
+import type { TopicName, RolloutRequestedBody, RolloutRuledBody, RolloutReported } from '@espalier/contracts';
 import type { ConsumerTimings, KafkaPort, WorkTimings } from '@espalier/kafka';
 
 /** Short times, so that leases and sessions run out within a test. */
@@ -9,6 +9,15 @@ export const fast: ConsumerTimings = {
   stallMs: 30_000,
 };
 export const fastWork: Partial<WorkTimings> = { ...fast, aliveMs: 200, leaseMs: 3_000, claimMs: 400, redirectMs: 400 };
+
+/** What claims and rulings travel on. */
+export const workTopics: TopicName[] = [
+  'rollout.requested',
+  'scoring.requested',
+  'rollout.reported',
+  'rollout.alive',
+  'rollout.ruled',
+];
 
 const ref = {
   key: 'packages/x',

@@ -1,4 +1,11 @@
-import { noEffects, type Effects, type MachineInput, type StateMachine, type StateView } from '@espalier/contracts';
+import {
+  noEffects,
+  type Effects,
+  type MachineInput,
+  type StateMachine,
+  type StateView,
+  type TopicName,
+} from '@espalier/contracts';
 
 interface Count {
   readonly [field: string]: unknown;
@@ -46,6 +53,14 @@ export const countingMachine: StateMachine = {
       ? input.value.work.map(({ group_id: groupId }) => ({ timer: `lease/${groupId}`, until: now + 3_000 }))
       : [],
 };
+
+/** Topics the machine reads and writes. */
+export const countingTopics: TopicName[] = [
+  ...countingMachine.inputs,
+  countingMachine.stateTopic,
+  countingMachine.journalTopic,
+  'rollout.ruled',
+];
 
 function count(state: StateView, groupId: string, id: string): Effects {
   const effects = noEffects();

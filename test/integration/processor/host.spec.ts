@@ -3,7 +3,7 @@ import { decodeEvent, encodeEvent } from '@espalier/avro';
 import { partitionFor, stampEvent, type KafkaPort, type StoredEvent } from '@espalier/kafka';
 import { ProcessorHost, type ProcessorOptions } from '@espalier/processor';
 import { afterEach, expect, it } from 'vitest';
-import { countingMachine } from './counting-machine.ts';
+import { countingMachine, countingTopics } from './counting-machine.ts';
 import { eventually, freshPrefix, open } from './open.ts';
 
 const hosts: ProcessorHost[] = [];
@@ -29,7 +29,7 @@ async function host(kafka: KafkaPort, more: Partial<ProcessorOptions> = {}): Pro
 async function plane(): Promise<{ prefix: string; kafka: KafkaPort }> {
   const prefix = freshPrefix();
   const kafka = open(prefix);
-  await kafka.admin.ensureTopics();
+  await kafka.admin.ensureTopics(countingTopics);
   return { prefix, kafka };
 }
 

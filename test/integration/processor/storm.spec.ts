@@ -1,5 +1,6 @@
 import { afterEach, expect, inject, it } from 'vitest';
 import type { KafkaPort } from '@espalier/kafka';
+import { countingTopics } from './counting-machine.ts';
 import { eventually, freshPrefix, open } from './open.ts';
 import { Replicas } from './replicas.ts';
 
@@ -42,7 +43,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 it('loses nothing and applies nothing twice while replicas join, leave, are killed and frozen', async () => {
   const prefix = freshPrefix();
   const kafka = open(prefix);
-  await kafka.admin.ensureTopics();
+  await kafka.admin.ensureTopics(countingTopics);
   const total = 12_000;
   const seen = new Map<string, number>();
   const counts = new Map<string, number>();

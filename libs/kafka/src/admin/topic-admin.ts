@@ -5,6 +5,7 @@ import {
   profiles,
   type KindSettings,
   type PhysicalTopic,
+  type TopicName,
 } from '@espalier/contracts';
 import type { Admin, ITopicConfig } from 'kafkajs';
 import { createClient } from '../client/client.ts';
@@ -16,7 +17,7 @@ import { DataLagMeter } from './data-lag.ts';
 import { boundary } from './offsets.ts';
 
 const CREATE_AT_ONCE = 40;
-const VISIBLE_MS = 30_000;
+const VISIBLE_MS = 90_000;
 
 /** {@link TopicAdmin} on kafkajs' admin client and plain offset requests. */
 export class KafkaTopicAdmin implements TopicAdmin {
@@ -31,36 +32,36 @@ export class KafkaTopicAdmin implements TopicAdmin {
     this.#meter = new DataLagMeter(this.#cluster);
   }
 
-  async ensureTopics(): Promise<void> {
+  async ensureTopics(only?: readonly TopicName[]): Promise<void> {
     const { prefix, profile } = this.#connection;
-    const wanted = physicalTopics(prefix);
-    const existing = new Map((await this.describe()).map(({ topic, partitions }) => [topic, partitions]));
-    const missing = wanted.filter(({ topic }) => !existing.has(topic));
-    for (let at = 0; at < missing.length; at += CREATE_AT_ONCE) {
-      const part = missing.slice(at, at + CREATE_AT_ONCE);
-      await this.#ask('creating topics', (admin) =>
-        // Another service may create them at the same moment; what counts is what stands afterwards.
-        admin
-          .createTopics({ waitForLeaders: false, topics: part.map((topic) => this.#configOf(topic)) })
-          .catch((error: unknown) => {
-            if (!mentionsExisting(error)) throw error;
-            return false;
-          }),
-      );
-    }
-    const partitions = profiles[profile].partitions;
+    const wanted = physicalTopics(prefix).filter(({ name }) => only?.includes(name) ?? true);
+    const { partitions } = profiles[profile];
     const until = Date.now() + VISIBLE_MS;
     for (;;) {
-      const now = new Map((await this.describe()).map((topic) => [topic.topic, topic.partitions]));
-      const absent = wanted.filter(({ topic }) => !now.has(topic)).map(({ topic }) => `${topic} is missing`);
+      const existing = new Map((await this.describe()).map((topic) => [topic.topic, topic.partitions]));
       const wrong = wanted
-        .filter(({ topic }) => now.has(topic) && now.get(topic) !== partitions)
-        .map(({ topic }) => `${topic} has ${now.get(topic)} partitions, profile ${profile} wants ${partitions}`);
+        .filter(({ topic }) => existing.has(topic) && existing.get(topic) !== partitions)
+        .map(({ topic }) => `${topic} has ${existing.get(topic)} partitions, profile ${profile} wants ${partitions}`);
       if (wrong.length > 0) throw new KafkaTopologyError(wrong);
-      if (absent.length === 0) return;
-      if (Date.now() > until) throw new KafkaTopologyError(absent);
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      const missing = wanted.filter(({ topic }) => !existing.has(topic));
+      if (missing.length === 0) return;
+      if (Date.now() > until) throw new KafkaTopologyError(missing.map(({ topic }) => `${topic} is missing`));
+      for (let at = 0; at < missing.length; at += CREATE_AT_ONCE)
+        await this.#create(missing.slice(at, at + CREATE_AT_ONCE));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
+  }
+
+  async #create(topics: readonly PhysicalTopic[]): Promise<void> {
+    await this.#ask('creating topics', (admin) =>
+      // Another service may create them at the same moment; what counts is what stands afterwards.
+      admin
+        .createTopics({ waitForLeaders: false, timeout: 15_000, topics: topics.map((topic) => this.#configOf(topic)) })
+        .catch((error: unknown) => {
+          if (!mentionsExisting(error)) throw error;
+          return false;
+        }),
+    );
   }
 
   async describe(): Promise<DescribedTopic[]> {
@@ -152,7 +153,7 @@ export class KafkaTopicAdmin implements TopicAdmin {
       topic,
       numPartitions: partitions,
       replicationFactor: replication,
-      configEntries: Object.entries(settingsOf(kinds[kind], minInsyncReplicas)).map(([name, value]) => ({
+      configEntries: Object.entries(settingsOf(kinds[kind], minInsyncReplicas, profile)).map(([name, value]) => ({
         name,
         value,
       })),
@@ -160,13 +161,17 @@ export class KafkaTopicAdmin implements TopicAdmin {
   }
 }
 
-function settingsOf(settings: KindSettings, minInsyncReplicas: number): Record<string, string> {
+function settingsOf(
+  settings: KindSettings,
+  minInsyncReplicas: number,
+  profile: KafkaConnection['profile'],
+): Record<string, string> {
   const { compact, segmentBytes, retentionMs, maxCompactionLagMs, minCleanableDirtyRatio } = settings;
   return {
     'min.insync.replicas': String(minInsyncReplicas),
     'segment.bytes': String(segmentBytes),
-    // The broker stores what any client can read, whatever codec a foreign producer chose (kafkajs has no snappy or lz4).
-    'compression.type': 'zstd',
+    // The broker stores what this client can read, whatever codec a foreign producer chose (kafkajs has no snappy or lz4).
+    'compression.type': profile === 'production' ? 'zstd' : 'uncompressed',
     ...(compact === true
       ? {
           'cleanup.policy': 'compact',
@@ -179,5 +184,5 @@ function settingsOf(settings: KindSettings, minInsyncReplicas: number): Record<s
 
 function mentionsExisting(error: unknown): boolean {
   const errors = (error as { errors?: { type?: string }[] }).errors ?? [error as { type?: string }];
-  return errors.every(({ type }) => type === 'TOPIC_ALREADY_EXISTS');
+  return errors.length > 0 && errors.every(({ type }) => type === 'TOPIC_ALREADY_EXISTS');
 }

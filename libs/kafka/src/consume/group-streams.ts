@@ -4,9 +4,12 @@ import { Follower } from '../fetch/follower.ts';
 import { DEFAULT_TIMINGS, KafkaGroupMembership } from '../groups/membership.ts';
 import type { ConsumerTimings, KafkaConnection, KafkaLogger, TopicAdmin } from '../port.ts';
 import type { CommitOffset, GroupAssignment, PartitionStream } from '../processing-port.ts';
+import { within } from './within.ts';
 import { Watermark } from './watermark.ts';
 
-const COMMIT_MS = 500;
+const COMMIT_MS = 200;
+/** How long a new generation waits for what the former one has in hand. */
+const HANDOVER_MS = 10_000;
 /** A handler may take long; one that takes this many stall times is taken for hung. */
 const HUNG_STALLS = 10;
 
@@ -55,6 +58,10 @@ export class GroupStreams {
   readonly #membership: KafkaGroupMembership;
   readonly #follower: Follower;
   #generation: Generation | undefined;
+  /** The former generation's handlers, until they have ended. */
+  #former: Promise<unknown> = Promise.resolve();
+  /** What this process has handled of partitions it held, by topic and partition: true whoever holds them now. */
+  readonly #handled = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> | undefined;
   #fatal: Error | undefined;
@@ -87,12 +94,7 @@ export class GroupStreams {
     if (generation !== undefined) {
       generation.abort.abort();
       for (const { stream } of generation.partitions) stream.close();
-      let timer: NodeJS.Timeout | undefined;
-      await Promise.race([
-        Promise.all(generation.running),
-        new Promise((resolve) => (timer = setTimeout(resolve, withinMs))),
-      ]);
-      clearTimeout(timer);
+      await within(withinMs, Promise.all(generation.running));
       await this.commit();
     }
     await this.#membership.stop();
@@ -155,17 +157,24 @@ export class GroupStreams {
   #revoked(): void {
     const generation = this.#generation;
     this.#generation = undefined;
-    generation?.abort.abort();
-    for (const { stream } of generation?.partitions ?? []) stream.close();
+    if (generation === undefined) return;
+    generation.abort.abort();
+    for (const { stream } of generation.partitions) stream.close();
+    this.#former = Promise.all(generation.running).then(() => {
+      for (const { topic, partition, watermark } of generation.partitions)
+        this.#handled.set(`${topic}/${partition}`, watermark.committable);
+    });
   }
 
   async #open(generation: Generation): Promise<void> {
+    // The same partition may come back at once: what is in hand would be handled twice, at the same time.
+    await within(HANDOVER_MS, this.#former);
     for (const [topic, partitions] of generation.assignment.partitions) {
       if (partitions.length === 0) continue;
       const starts = await this.#startsOf(topic, generation.abort.signal);
       if (generation.abort.signal.aborted) return;
       for (const partition of partitions) {
-        const offset = starts.get(partition) ?? 0;
+        const offset = Math.max(starts.get(partition) ?? 0, this.#handled.get(`${topic}/${partition}`) ?? 0);
         const stream = this.#follower.open({
           topic,
           partition,
@@ -179,7 +188,7 @@ export class GroupStreams {
           stream,
           watermark: new Watermark(offset),
           signal: generation.abort.signal,
-          committed: offset,
+          committed: starts.get(partition) ?? 0,
           movedAt: Date.now(),
         };
         generation.partitions.push(assigned);

@@ -3,6 +3,7 @@ import { DecodeError } from '@espalier/avro';
 import { silentLogger } from '../client/log.ts';
 import { FailureRouter, retryDelays } from '../consume/dead-letter.ts';
 import { GroupStreams, type AssignedPartition } from '../consume/group-streams.ts';
+import { within } from '../consume/within.ts';
 import { CancelledError, LeaseLostError, reasonOf, ReleasedError } from '../errors.ts';
 import { DEFAULT_TIMINGS } from '../groups/membership.ts';
 import type { EventProducer, KafkaConnection, KafkaLogger, RawRecord, TopicAdmin } from '../port.ts';
@@ -315,10 +316,4 @@ export class ClaimingConsumer<T extends WorkTopic> implements WorkConsumer {
       }
     }
   }
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
-  clearTimeout(timer);
 }
