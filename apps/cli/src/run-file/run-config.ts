@@ -1,5 +1,4 @@
-import type { HarnessConfig, RunConfig, ScorerConfig } from '@espalier/contracts';
-import { canonicalJson } from '@espalier/tasks';
+import { canonicalJson, type HarnessConfig, type RunConfig, type ScorerConfig } from '@espalier/contracts';
 import type { RunFile } from './run-file-schema.ts';
 
 const MINUTE = 60_000;
