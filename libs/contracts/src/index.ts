@@ -11,6 +11,7 @@ export {
   type TopicName,
 } from './generated/maps.ts';
 export { profiles, topics } from './generated/catalogue.ts';
+export { canonicalJson } from './canonical-json.ts';
 export type { CatalogueTopic, KindSettings, TopicKind, TopicProfile } from './catalogue-types.ts';
 export {
   deadTopicOf,

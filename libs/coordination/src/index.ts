@@ -1,5 +1,5 @@
 export { GroupMachine } from './group/machine.ts';
 export { runConfigProblems } from './run/legality.ts';
 export { RunMachine } from './run/machine.ts';
-export { canonicalJson, digestOf } from './state/canonical.ts';
+export { digestOf } from './state/canonical.ts';
 export { DEFAULT_TIMINGS, type Timings } from './timings.ts';

@@ -21,7 +21,7 @@ export type { TaskArtifact, TaskConfig } from './task-directory/task-config.ts';
 export { fileAt, filesBelow, type TaskFile } from './task-directory/task-files.ts';
 export { packFiles, packTask, sha256Of } from './task-package/pack-task.ts';
 export { MAX_PACKAGE_BYTES, unpackFiles, unpackTask } from './task-package/unpack-task.ts';
-export { canonicalJson, taskFields, type TaskFields } from './submission.ts';
+export { taskFields, type TaskFields } from './submission.ts';
 export {
   parseRewards,
   REWARD_JSON,

@@ -1,4 +1,4 @@
-import type { TaskSubmitted } from '@espalier/contracts';
+import { canonicalJson, type TaskSubmitted } from '@espalier/contracts';
 import type { LoadedTask } from './task-directory/parse-task.ts';
 import { sha256Of } from './task-package/pack-task.ts';
 
@@ -32,18 +32,6 @@ export function taskFields(task: LoadedTask): TaskFields {
     verifier_timeout_ms: Math.round(verifier.timeout_sec * 1_000),
     metadata_json: canonicalJson(metadata),
   };
-}
-
-/** JSON with keys sorted at every depth and undefined left out: equal values give equal text. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  if (typeof value === 'object' && value !== null && !(value instanceof Date)) {
-    const entries = Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
-  }
-  return JSON.stringify(value);
 }
 
 /** The deprecated form of a size, `512M` or `2G`, in megabytes. */

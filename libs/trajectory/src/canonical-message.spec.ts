@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asMessages, canonicalJson, messageKey, type ChatMessage } from './canonical-message.ts';
+import { asMessages, messageKey, type ChatMessage } from './canonical-message.ts';
 import { MessageError } from './errors.ts';
 
 const call = (args: string, id = 'c1'): ChatMessage => ({
@@ -39,12 +39,6 @@ describe('messageKey', () => {
     ['names', { role: 'user', content: 'a', name: 'x' }, { role: 'user', content: 'a' }],
   ])('tells %s apart', (_name, left, right) => {
     expect(messageKey(left)).not.toBe(messageKey(right));
-  });
-});
-
-describe('canonicalJson', () => {
-  it('sorts keys at every depth and leaves undefined out', () => {
-    expect(canonicalJson({ b: [{ d: 1, c: undefined, a: 'x' }], a: null })).toBe('{"a":null,"b":[{"a":"x","d":1}]}');
   });
 });
 

@@ -1,3 +1,4 @@
+import { canonicalJson } from '@espalier/contracts';
 import { MessageError } from './errors.ts';
 
 /** A JSON value. */
@@ -11,18 +12,6 @@ export interface ChatMessage {
 
 const isRecord = (value: unknown): value is Record<string, Json | undefined> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** JSON with sorted keys and without undefined fields: equal values give equal text. */
-export function canonicalJson(value: Json | undefined): string {
-  if (value === undefined) return 'null';
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map((item) => canonicalJson(item)).join(',')}]`;
-  if (!isRecord(value)) return JSON.stringify(value);
-  const fields = Object.keys(value)
-    .filter((key) => value[key] !== undefined)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
-  return `{${fields.join(',')}}`;
-}
 
 /** Checks that `value` is a list of chat messages. Throws {@link MessageError} naming the first that is not. */
 export function asMessages(value: unknown): readonly ChatMessage[] {
@@ -97,5 +86,5 @@ function keyOf(message: ChatMessage): string {
 /** Text of a message, content parts joined; empty when it has none. */
 export function messageText(message: ChatMessage): string {
   const content = canonicalContent(message['content']);
-  return typeof content === 'string' ? content : canonicalJson(content);
+  return typeof content === 'string' ? content : canonicalJson(content ?? null);
 }

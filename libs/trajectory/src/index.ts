@@ -1,11 +1,4 @@
-export {
-  asMessages,
-  canonicalJson,
-  messageKey,
-  messageText,
-  type ChatMessage,
-  type Json,
-} from './canonical-message.ts';
+export { asMessages, messageKey, messageText, type ChatMessage, type Json } from './canonical-message.ts';
 export type { CallClass } from './call-class.ts';
 export { MessageError, TrajectoryLogError } from './errors.ts';
 export { MessageTree, NO_NODE, type TreeMatch, type TreeNode } from './message-tree.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { asMessages, canonicalJson, MessageError, type ChatMessage, type Json } from '@espalier/trajectory';
+import { canonicalJson } from '@espalier/contracts';
+import { asMessages, MessageError, type ChatMessage, type Json } from '@espalier/trajectory';
 import { RequestError } from '../errors.ts';
 
 type Fields = Readonly<Record<string, Json | undefined>>;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '@espalier/tasks';
+import { canonicalJson } from '@espalier/contracts';
 import { HarnessUnknownError } from '../errors.ts';
 import type { Harness } from '../harness.ts';
 import { mini } from '../mini/mini-harness.ts';

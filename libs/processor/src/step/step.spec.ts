@@ -1,9 +1,15 @@
-import { noEffects, type Effects, type MachineInput, type StateMachine, type StateView } from '@espalier/contracts';
+import {
+  canonicalJson,
+  noEffects,
+  type Effects,
+  type MachineInput,
+  type StateMachine,
+  type StateView,
+} from '@espalier/contracts';
 import { decodeEvent } from '@espalier/avro';
 import { expect, it } from 'vitest';
 import { KeyedStore } from '../state/keyed-store.ts';
 import { Timers } from '../state/timers.ts';
-import { canonicalJson } from './canonical-json.ts';
 import { Step } from './step.ts';
 
 type Rule = (state: StateView, groupId: string) => Effects;

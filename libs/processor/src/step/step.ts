@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  canonicalJson,
   EventKeyError,
   keyOf,
   type Effects,
@@ -11,7 +12,6 @@ import { derivedId, MAX_RECORD_BYTES, stampEvent, type StampedRecord } from '@es
 import { ProcessorBugError } from '../errors.ts';
 import { Overlay, type KeyedStore, type StoredEntry } from '../state/keyed-store.ts';
 import type { Timers } from '../state/timers.ts';
-import { canonicalJson } from './canonical-json.ts';
 
 /** Largest entry of a state, bytes of its JSON. */
 export const MAX_ENTRY_BYTES = 64 * 1024;

@@ -1,8 +1,7 @@
-import { topicOf, type StateMachine, type TopicName } from '@espalier/contracts';
+import { canonicalJson, topicOf, type StateMachine, type TopicName } from '@espalier/contracts';
 import { decodeEvent, encodeEvent } from '@espalier/avro';
 import { derivedId, type OutgoingRecord, type RawRecord } from '@espalier/kafka';
 import { ProcessorStateError } from '../errors.ts';
-import { canonicalJson } from '../step/canonical-json.ts';
 import type { StepIdentity } from '../step/step.ts';
 import { KeyedStore, type StoredEntry } from '../state/keyed-store.ts';
 import { Timers } from '../state/timers.ts';

@@ -64,7 +64,7 @@ export function jsonWords(text: string): string[] | null {
   if (!text.startsWith('[')) return null;
   try {
     const parsed: unknown = JSON.parse(text);
-    return Array.isArray(parsed) && parsed.every((word) => typeof word === 'string') ? (parsed as string[]) : null;
+    return Array.isArray(parsed) && parsed.every((word) => typeof word === 'string') ? parsed : null;
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 /**
- * JSON with object keys in order, so that equal values give equal bytes. Undefined fields are left out, typed arrays are
- * written as arrays. Throws TypeError on what JSON cannot hold (NaN, infinities, functions, bigints).
+ * JSON with object keys in order, so that equal values give equal text. Undefined fields are left out, typed arrays are
+ * written as arrays, dates in ISO form. Throws TypeError on what JSON cannot hold (NaN, infinities, functions, bigints).
  */
 export function canonicalJson(value: unknown): string {
   switch (typeof value) {
@@ -16,6 +16,7 @@ export function canonicalJson(value: unknown): string {
       throw new TypeError(`a ${typeof value} has no place in JSON`);
   }
   if (value === null) return 'null';
+  if (value instanceof Date) return JSON.stringify(value);
   if (Array.isArray(value))
     return `[${value.map((item) => (item === undefined ? 'null' : canonicalJson(item))).join(',')}]`;
   if (ArrayBuffer.isView(value) && !(value instanceof DataView))
