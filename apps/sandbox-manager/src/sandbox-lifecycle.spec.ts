@@ -175,7 +175,7 @@ describe('a local sandbox', () => {
     await Promise.all(ids.map((id) => run(id, 'setsid sleep 5000 & sleep 5001 & true')));
     await Promise.all(ids.map((id) => client.delete(id)));
     expect(manager.leftovers()).toEqual({ processes: [], mounts: [], directories: [] });
-    await expect(run(ids[0] as string, 'true')).rejects.toBeInstanceOf(SandboxLostError);
+    await expect(run(ids[0], 'true')).rejects.toBeInstanceOf(SandboxLostError);
   });
 
   it('is created once per id and specification', async () => {

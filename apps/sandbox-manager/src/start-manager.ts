@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createLogger } from '@espalier/nest';
@@ -41,7 +40,7 @@ export async function startManager(config: ManagerConfig, logger?: Logger): Prom
   try {
     await app.init();
     const fastify = app.getHttpAdapter().getInstance();
-    terminals.attach(fastify.server as Server);
+    terminals.attach(fastify.server);
     await fastify.listen({ host: config.host, port: config.port, backlog: BACKLOG });
     metrics = await serveMetrics(app.get(ManagerMetrics).all.registry, config.service.bind, config.service.metricsPort);
   } catch (error) {

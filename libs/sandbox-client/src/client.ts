@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ExecChannelError, SandboxCreateError, SandboxLostError, SandboxNotReadyError } from './errors.ts';
 import { readFailure, type CallContext } from './http/failures.ts';
-import { HttpTransport } from './http/transport.ts';
+import { HttpTransport, type HttpCall } from './http/transport.ts';
 import type { AgentAccess, CallOptions, ExecRequest, FileEntry, Job, Sandbox, SandboxSpec } from './types.ts';
 import { createBody, execBody, readFileEntries, readJob, readSandbox } from './wire.ts';
 
@@ -24,6 +23,7 @@ const POLL_SECONDS = 20;
 const FINAL_FAILURE = /^(?:DOCKERFILE_|IMAGE_|TASK_|OBJECT_CORRUPT|SANDBOX_(?:PAYLOAD|ISOLATION|QUANTITY))/;
 
 const sandboxPath = (id: string, rest = ''): string => `/sandboxes/${encodeURIComponent(id)}${rest}`;
+const archivePath = (id: string, path: string): string => sandboxPath(id, `/archive?path=${encodeURIComponent(path)}`);
 const isOver = (job: Job): boolean => job.state !== 'queued' && job.state !== 'running';
 
 /**
@@ -97,12 +97,7 @@ export class SandboxClient {
   /** Where the sandbox's agent answers. Throws `SANDBOX_LOST`. */
   async agentAccess(sandboxId: string, options: CallOptions = {}): Promise<AgentAccess> {
     const path = sandboxPath(sandboxId, '/agent');
-    return (await this.#json(
-      'GET',
-      path,
-      { sandboxId, what: 'agent' },
-      { retry: true, ...options },
-    )) as unknown as AgentAccess;
+    return (await this.#json('GET', path, { sandboxId, what: 'agent' }, { retry: true, ...options })) as AgentAccess;
   }
 
   /** Runs a command to its end, however often the way to it breaks. A failing command resolves. */
@@ -179,13 +174,12 @@ export class SandboxClient {
 
   /** Throws `SANDBOX_FILE` when it is missing or no regular file. */
   async getFile(sandboxId: string, path: string, options: CallOptions = {}): Promise<Buffer> {
-    const response = await this.#send(
+    return this.#exchange(
       'GET',
       sandboxPath(sandboxId, `/files/raw?path=${encodeURIComponent(path)}`),
       { sandboxId, what: 'file', path },
       { retry: true, ...options },
     );
-    return this.#transport.read(response);
   }
 
   async listFiles(sandboxId: string, path: string, options: CallOptions = {}): Promise<FileEntry[]> {
@@ -209,7 +203,7 @@ export class SandboxClient {
     const buffered = tar instanceof Uint8Array;
     await this.#json(
       'PUT',
-      sandboxPath(sandboxId, `/archive?path=${encodeURIComponent(path)}`),
+      archivePath(sandboxId, path),
       { sandboxId, what: 'file', path },
       {
         ...(buffered ? { raw: Buffer.from(tar) } : { stream: tar }),
@@ -221,18 +215,18 @@ export class SandboxClient {
   }
 
   /** An uncompressed tar of the directory `path`, names relative to it. The stream fails if it is cut short. */
-  getArchive(sandboxId: string, path: string, options: CallOptions = {}): Promise<Readable> {
-    return this.#send(
-      'GET',
-      sandboxPath(sandboxId, `/archive?path=${encodeURIComponent(path)}`),
-      { sandboxId, what: 'file', path },
-      { retry: true, ...options },
-    );
+  async getArchive(sandboxId: string, path: string, options: CallOptions = {}): Promise<Readable> {
+    const context: CallContext = { sandboxId, what: 'file', path };
+    const call = this.#call('GET', archivePath(sandboxId, path), { retry: true, ...options });
+    const response = await this.#transport.open(call);
+    if ((response.statusCode ?? 0) < 400) return response;
+    throw readFailure(response.statusCode ?? 0, (await this.#transport.read(response)).toString('utf8'), context);
   }
 
-  /** {@link getArchive}, read whole. */
-  async readArchive(sandboxId: string, path: string, options: CallOptions = {}): Promise<Buffer> {
-    return this.#transport.read((await this.getArchive(sandboxId, path, options)) as IncomingMessage);
+  /** {@link getArchive}, read whole; asked for again when it breaks off. */
+  readArchive(sandboxId: string, path: string, options: CallOptions = {}): Promise<Buffer> {
+    const context: CallContext = { sandboxId, what: 'file', path };
+    return this.#exchange('GET', archivePath(sandboxId, path), context, { retry: true, ...options });
   }
 
   /** Closes idle connections; calls under way fail. */
@@ -240,13 +234,10 @@ export class SandboxClient {
     this.#transport.close();
   }
 
+  /** The parsed answer; undefined for the 408 of a wait. */
   async #json(method: string, path: string, context: CallContext, options: SendOptions): Promise<unknown> {
-    const response = await this.#send(method, path, context, options);
-    if (response.statusCode === 408) {
-      response.resume();
-      return undefined;
-    }
-    const text = (await this.#transport.read(response)).toString('utf8');
+    const text = (await this.#exchange(method, path, context, options)).toString('utf8');
+    if (text === '') return undefined;
     try {
       return JSON.parse(text) as unknown;
     } catch (cause) {
@@ -254,9 +245,16 @@ export class SandboxClient {
     }
   }
 
-  async #send(method: string, path: string, context: CallContext, options: SendOptions): Promise<IncomingMessage> {
+  async #exchange(method: string, path: string, context: CallContext, options: SendOptions): Promise<Buffer> {
+    const { status, body } = await this.#transport.exchange(this.#call(method, path, options));
+    if (status === 408 && context.what === 'wait') return Buffer.alloc(0);
+    if (status >= 400) throw readFailure(status, body.toString('utf8'), context);
+    return body;
+  }
+
+  #call(method: string, path: string, options: SendOptions): HttpCall {
     const json = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
-    const response = await this.#transport.send({
+    return {
       method,
       path,
       headers: { ...(json ? { 'content-type': 'application/json' } : {}), ...options.headers },
@@ -265,10 +263,7 @@ export class SandboxClient {
       signal: options.signal,
       timeoutMs: this.#timeoutMs + (options.waitMs ?? 0),
       retry: options.retry,
-    });
-    const status = response.statusCode ?? 0;
-    if (status < 400 || (status === 408 && context.what === 'wait')) return response;
-    throw readFailure(status, (await this.#transport.read(response)).toString('utf8'), context);
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxManagerUnavailableError } from '../errors.ts';
@@ -18,6 +18,12 @@ export interface HttpCall {
   readonly timeoutMs: number;
   /** Whether sending it again is harmless. */
   readonly retry: boolean;
+}
+
+/** A whole answer. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: Buffer;
 }
 
 export interface TransportOptions {
@@ -41,15 +47,27 @@ export class HttpTransport {
     this.#base = new URL(options.baseUrl);
   }
 
-  /** Resolves with the response, whatever its status. Throws {@link SandboxManagerUnavailableError}. */
-  async send(call: HttpCall): Promise<IncomingMessage> {
+  /** The open response, whatever its status. Throws {@link SandboxManagerUnavailableError}. */
+  open(call: HttpCall): Promise<IncomingMessage> {
+    return this.#attempt(call, (response) => Promise.resolve(response));
+  }
+
+  /** The whole response; one that breaks off is asked for again. Throws {@link SandboxManagerUnavailableError}. */
+  exchange(call: HttpCall): Promise<HttpAnswer> {
+    return this.#attempt(call, async (response) => ({
+      status: response.statusCode ?? 0,
+      body: await this.read(response),
+    }));
+  }
+
+  async #attempt<T>(call: HttpCall, take: (response: IncomingMessage) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.#options.retryWindowMs;
     for (let backoff = FIRST_BACKOFF_MS; ; backoff = Math.min(backoff * 2, MAX_BACKOFF_MS)) {
       call.signal?.throwIfAborted();
       try {
         const response = await this.#once(call);
         // The manager says so when it is starting or overloaded: the one status that asks to come again.
-        if (response.statusCode !== 503 || !call.retry || performance.now() > deadline) return response;
+        if (response.statusCode !== 503 || !call.retry || performance.now() > deadline) return await take(response);
         response.resume();
       } catch (cause) {
         call.signal?.throwIfAborted();

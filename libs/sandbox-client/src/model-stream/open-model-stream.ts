@@ -1,5 +1,4 @@
 import { request } from 'node:http';
-import type { Socket } from 'node:net';
 import { ModelStreamLostError, ModelStreamStaleError } from '../errors.ts';
 import { agentDestination } from '../http/destination.ts';
 import type { AgentAccess } from '../types.ts';
@@ -54,9 +53,9 @@ export function openModelStream(access: AgentAccess, options: ModelStreamOptions
     });
     dial.once('upgrade', (_response, socket, head) => {
       settle();
-      (socket as Socket).setNoDelay?.(true);
+      socket.setNoDelay?.(true);
       socket.setTimeout(0);
-      resolve(new ModelStreamSession(socket as Socket, head, options));
+      resolve(new ModelStreamSession(socket, head, options));
     });
     dial.end();
   });
