@@ -8,7 +8,7 @@ import { DecisionMetrics, observed } from './observed-machine.ts';
 /** The two processors of this service: every replica owns a share of the partitions of each. */
 export function processorsOf(context: ServiceContext<TrainerGatewayConfig>): [string, ServicePart][] {
   const { config } = context;
-  const timings = { ...DEFAULT_TIMINGS, leaseMs: config.ESPALIER_LEASE_MS };
+  const timings = { ...DEFAULT_TIMINGS, leaseMs: config.ESPALIER_LEASE_MS, parkMs: config.ESPALIER_PARK_MS };
   const metrics = new DecisionMetrics(context.metrics);
   const host = (machine: StateMachine): ServicePart =>
     new ProcessorHost({
