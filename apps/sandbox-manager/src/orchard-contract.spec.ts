@@ -218,6 +218,23 @@ describe('sandboxes', () => {
     });
   });
 
+  it('creates once per Idempotency-Key', async () => {
+    const [one, two] = await Promise.all(
+      [1, 2].map(() =>
+        call('POST', '/sandboxes', { json: { image: 'i' }, headers: { 'idempotency-key': 'create-1' } }),
+      ),
+    );
+    expect(one?.json).toEqual(two?.json);
+    await call('DELETE', `/sandboxes/${(one?.json as { sandbox_id: string }).sandbox_id}`);
+  });
+
+  it('describes itself without a key', async () => {
+    const document = await call('GET', '/openapi.json', { key: null });
+    expect(document.json).toMatchObject({ openapi: '3.1.0', info: { title: 'Sandbox Orchestrator' } });
+    for (const path of ['/docs', '/redoc'])
+      expect((await call('GET', path, { key: null })).headers['content-type']).toMatch(/^text\/html/);
+  });
+
   it('refuses ids that are none, and another sandbox under the same id', async () => {
     expect((await call('POST', '/sandboxes', { json: { image: 'x', sandbox_id: 'Bad_ID' } })).status).toBe(422);
     expect((await call('POST', '/sandboxes', { json: { image: 'x', sandbox_id: 'a'.repeat(64) } })).status).toBe(422);

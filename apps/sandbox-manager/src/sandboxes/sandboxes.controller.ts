@@ -1,8 +1,9 @@
 import { Controller, Delete, Get, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import type { ManagerConfig } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { MANAGER_CONFIG } from '../http/tokens.ts';
-import { queryFields, rawBody, type ApiRequest } from '../http/request.ts';
+import { headerOf, queryFields, rawBody, type ApiRequest } from '../http/request.ts';
 import { asInteger } from '../validation/coercions.ts';
 import { FieldReader } from '../validation/fields.ts';
 import { objectBody } from '../validation/json-body.ts';
@@ -13,7 +14,10 @@ import { SandboxesService } from './sandboxes.service.ts';
 /** Default of the creation time-out, seconds. */
 const CREATE_SECONDS = 3600;
 
-export const idOf = (request: ApiRequest): string => (request.params as { id: string }).id;
+/** A create without an id but with a key: the key decides the id, so that a repeated request finds the same sandbox. */
+const idForKey = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 16);
+
+const idOf = (request: ApiRequest): string => (request.params as { id: string }).id;
 
 @Controller()
 export class SandboxesController {
@@ -33,7 +37,8 @@ export class SandboxesController {
       memory: this.#config.defaultMemory,
       timeout: CREATE_SECONDS,
     });
-    const sandbox = await this.#sandboxes.create(id, wanted);
+    const key = headerOf(request, 'idempotency-key');
+    const sandbox = await this.#sandboxes.create(id ?? (key === null ? null : idForKey(key)), wanted);
     return {
       sandbox_id: sandbox.id,
       namespace: this.#config.namespace,
