@@ -14,6 +14,12 @@ export interface ScoringSandboxTimings {
   readonly setupMs: number;
 }
 
+/** Whether the verifier is cut off: its own mode wins over the environment's; an allow-list cannot be kept and is none. */
+function blocksNetwork({ config: { verifier, environment } }: LoadedTask): boolean {
+  const legacy = environment.allow_internet === false ? 'no-network' : 'public';
+  return (verifier.network_mode ?? environment.network_mode ?? legacy) !== 'public';
+}
+
 function quantities(resourcesJson: string): { readonly cpu?: string; readonly memory?: string } {
   try {
     const { cpus, memory_mb: memory } = (JSON.parse(resourcesJson || '{}') ?? {}) as Record<string, unknown>;
@@ -27,8 +33,8 @@ function quantities(resourcesJson: string): { readonly cpu?: string; readonly me
 }
 
 /**
- * A fresh sandbox of the task's image, kept alive while a scoring works in it. Nothing of the agent's sandbox is in it, no
- * harness payload, and no way out.
+ * A fresh sandbox of the task's image, kept alive while a scoring works in it. Nothing of the agent's sandbox is in it, and no
+ * harness payload.
  */
 export class ScoringSandbox {
   readonly handle: SandboxHandle;
@@ -60,7 +66,7 @@ export class ScoringSandbox {
         {
           sandboxId,
           image: request.task.image ?? 'espalier/task',
-          blockNetwork: true,
+          blockNetwork: blocksNetwork(task),
           ...quantities(request.task.resources_json),
           createTimeoutSeconds: setupMs / 1_000,
           taskPackage: { key: request.task.package.key, sha256: request.task.package.sha256 },

@@ -13,13 +13,21 @@ export class PatientStore implements BodyStore {
   readonly #store: Pick<ObjectStore, 'put' | 'get'>;
   readonly #deadlineAt: number;
   readonly #signal: AbortSignal;
+  readonly #onWait: (error: ObjectStoreError, waitMs: number) => void;
   readonly #firstWaitMs: number;
 
-  /** `deadlineAt`: milliseconds UTC. */
-  constructor(store: Pick<ObjectStore, 'put' | 'get'>, deadlineAt: number, signal: AbortSignal, firstWaitMs = 500) {
+  /** `deadlineAt`: milliseconds UTC. `onWait` is told of each try that failed, before the wait for the next. */
+  constructor(
+    store: Pick<ObjectStore, 'put' | 'get'>,
+    deadlineAt: number,
+    signal: AbortSignal,
+    onWait: (error: ObjectStoreError, waitMs: number) => void = () => undefined,
+    firstWaitMs = 500,
+  ) {
     this.#store = store;
     this.#deadlineAt = deadlineAt;
     this.#signal = signal;
+    this.#onWait = onWait;
     this.#firstWaitMs = firstWaitMs;
   }
 
@@ -34,6 +42,7 @@ export class PatientStore implements BodyStore {
       } catch (error) {
         const waits = error instanceof ObjectStoreError && WAITED_FOR.has(error.code);
         if (!waits || Date.now() + wait >= this.#deadlineAt) throw error;
+        this.#onWait(error, wait);
         await sleep(wait, undefined, { signal: this.#signal }).catch(() => this.#signal.throwIfAborted());
       }
     }

@@ -42,7 +42,16 @@ export class RolloutScope {
     const adopted = request.kind === 'ADOPT' ? request.sandbox_id : null;
     this.adopts = adopted !== null;
     this.sandboxId = adopted ?? sandboxIdFor(request.attempt_id, claim.epoch);
-    this.objects = new PatientStore(ports.objects, request.deadline_at - RECORD_MARGIN_MS, this.over.signal);
+    this.objects = new PatientStore(
+      ports.objects,
+      request.deadline_at - RECORD_MARGIN_MS,
+      this.over.signal,
+      ({ code, message }, waitMs) =>
+        ports.logger.warn(
+          { attempt: request.attempt_id, code, error: message, waitMs },
+          'the object store is waited for',
+        ),
+    );
     this.builder = new TrajectoryBuilder({
       trajectoryId: trajectoryIdFor(request.attempt_id),
       attemptId: request.attempt_id,

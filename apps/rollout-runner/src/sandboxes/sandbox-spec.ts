@@ -4,7 +4,10 @@ import type { SandboxSpec } from '@espalier/sandbox-client';
 import { resolveEnvironment, type LoadedTask } from '@espalier/tasks';
 import { resourcesOf } from './resources.ts';
 
-/** The sandbox that an attempt asks for: the task's image, the harness's payloads, no network. */
+/**
+ * The sandbox that an attempt asks for: the task's image, the harness's payloads. The model needs no network; what the task
+ * allows is the task's to say, and an allow-list, which no driver can keep, is no network.
+ */
 export function sandboxSpec(
   request: RolloutRequested,
   { task, harness }: { readonly task: LoadedTask; readonly harness: Harness },
@@ -15,7 +18,7 @@ export function sandboxSpec(
     sandboxId,
     // The task package decides; the name is for drivers that pull.
     image: spec.image ?? 'espalier/task',
-    blockNetwork: true,
+    blockNetwork: task.networkMode !== 'public',
     ...resourcesOf(spec.resources_json),
     createTimeoutSeconds: limits.setup_ms / 1_000,
     taskPackage: { key: spec.package.key, sha256: spec.package.sha256 },
