@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 
 	"espalier.dev/espalier/apps/sandbox-agent/internal/spec"
@@ -41,9 +40,6 @@ func Main(arguments []string) error {
 		return fmt.Errorf("LAUNCH_BUBBLEWRAP: bwrap is not on the PATH; install the package bubblewrap")
 	}
 	if os.Getuid() != 0 {
-		if slices.Contains(launch.Require, "root") {
-			return fmt.Errorf("LAUNCH_ROOTLESS: isolation as root is required, and this user is not root")
-		}
 		return inUserNamespace()
 	}
 	// Namespaces belong to threads: all that follows, up to exec, must stay on this one.

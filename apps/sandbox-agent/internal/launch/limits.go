@@ -46,23 +46,22 @@ func setLimits(launch *spec.Launch) error {
 	return nil
 }
 
-// joinCgroup moves this process below writable controllers with the sandbox's limits. Missing controllers are reported
-// by Probe and refused only when the specification requires them.
+// joinCgroup moves this process below its controllers with the sandbox's limits.
 func joinCgroup(launch *spec.Launch) error {
-	if launch.Cgroup == "" {
+	if launch.Cgroup == "" || len(launch.Controllers) == 0 {
 		return nil
 	}
-	var err error
-	if _, unified := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers")); unified == nil {
-		err = joinUnified(launch)
-	} else {
-		err = joinHierarchies(launch)
+	joinThem := joinHierarchies
+	if unified() {
+		joinThem = joinUnified
 	}
-	if err != nil && slices.Contains(launch.Require, "cgroup") {
+	if err := joinThem(launch); err != nil {
 		return fmt.Errorf("LAUNCH_CGROUP: %w", err)
 	}
 	return nil
 }
+
+func unified() bool { return exists(filepath.Join(cgroupRoot, "cgroup.controllers")) }
 
 func joinUnified(launch *spec.Launch) error {
 	directory := filepath.Join(cgroupRoot, launch.Cgroup)
@@ -87,13 +86,14 @@ func joinUnified(launch *spec.Launch) error {
 
 func joinHierarchies(launch *spec.Launch) error {
 	controllers := map[string]map[string]string{}
-	if launch.MemoryBytes > 0 {
+	has := func(controller string) bool { return slices.Contains(launch.Controllers, controller) }
+	if launch.MemoryBytes > 0 && has("memory") {
 		controllers["memory"] = map[string]string{"memory.limit_in_bytes": strconv.FormatInt(launch.MemoryBytes, 10)}
 	}
-	if launch.Pids > 0 {
+	if launch.Pids > 0 && has("pids") {
 		controllers["pids"] = map[string]string{"pids.max": strconv.FormatInt(launch.Pids, 10)}
 	}
-	if launch.CPUs > 0 {
+	if launch.CPUs > 0 && has("cpu") {
 		controllers["cpu"] = map[string]string{
 			"cpu.cfs_period_us": strconv.Itoa(cgroupPeriod),
 			"cpu.cfs_quota_us":  strconv.FormatInt(int64(launch.CPUs*cgroupPeriod), 10),

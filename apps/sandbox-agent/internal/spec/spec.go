@@ -42,16 +42,16 @@ type Launch struct {
 	LeaseMs   int64             `json:"lease_ms"`
 	// Network is "none" or "host".
 	Network string `json:"network"`
-	// MemoryBytes, CPUs and Pids are limits by cgroup where one is writable; 0 means none.
+	// MemoryBytes, CPUs and Pids are limits by cgroup; 0 means none.
 	MemoryBytes int64   `json:"memory_bytes"`
 	CPUs        float64 `json:"cpus"`
 	Pids        int64   `json:"pids"`
 	// OpenFiles is RLIMIT_NOFILE.
 	OpenFiles uint64 `json:"open_files"`
-	// Cgroup names the sandbox's cgroup below each writable controller; empty means none.
+	// Cgroup names the sandbox's cgroup below each controller; empty means none.
 	Cgroup string `json:"cgroup"`
-	// Require lists guarantees without which the launch is refused: "cgroup", "root".
-	Require []string `json:"require"`
+	// Controllers are those that Probe found writable; a launch that cannot set one of them fails.
+	Controllers []string `json:"controllers"`
 }
 
 // Build says whether the sandbox is an image build, which keeps Docker's default capabilities.

@@ -28,7 +28,7 @@ export interface LaunchSpec {
   readonly pids: number;
   readonly open_files: number;
   readonly cgroup: string;
-  readonly require: readonly string[];
+  readonly controllers: readonly string[];
 }
 
 /** What this machine and user can isolate. */
@@ -48,6 +48,23 @@ export async function probeIsolation(binary: string): Promise<IsolationReport> {
     );
   const { stdout } = await promisify(execFile)(binary, ['probe']);
   return JSON.parse(stdout) as IsolationReport;
+}
+
+/** Refuses a machine that cannot give what must be given. Throws `SANDBOX_ISOLATION`. */
+export function requireIsolation(report: IsolationReport, required: readonly string[]): void {
+  const refuse = (message: string): never => {
+    throw new SandboxDriverError('SANDBOX_ISOLATION', message, false);
+  };
+  if (!report.found)
+    refuse('bubblewrap (bwrap) is not installed; sandboxes are refused rather than run without isolation');
+  for (const guarantee of required) {
+    if (guarantee === 'root' && report.isolation !== 'bubblewrap')
+      refuse('ESPALIER_SANDBOX_REQUIRE asks for isolation set up by root, and this user is not root');
+    if (guarantee === 'cgroup' && !['memory', 'pids', 'cpu'].every((name) => report.cgroup.includes(name)))
+      refuse(`ESPALIER_SANDBOX_REQUIRE asks for cgroup limits; writable here: ${report.cgroup.join(', ') || 'none'}`);
+    if (guarantee !== 'root' && guarantee !== 'cgroup')
+      refuse(`ESPALIER_SANDBOX_REQUIRE: "${guarantee}" is not known; use root and cgroup`);
+  }
 }
 
 /**

@@ -20,7 +20,14 @@ import { removeCgroups } from './cgroups.ts';
 import { ImageBuilder, type BuildSandbox } from './images/image-builder.ts';
 import { ImageStore, type LocalImage } from './images/image-store.ts';
 import { readTaskImage } from './images/task-image.ts';
-import { launch, launchLog, probeIsolation, type IsolationReport, type LaunchSpec } from './launcher.ts';
+import {
+  launch,
+  launchLog,
+  probeIsolation,
+  requireIsolation,
+  type IsolationReport,
+  type LaunchSpec,
+} from './launcher.ts';
 import type { LocalDriverSettings } from './local-settings.ts';
 import { isProcess, killProcesses, processesWith } from './processes.ts';
 import { cpuCores, memoryBytes } from './quantities.ts';
@@ -75,12 +82,7 @@ export class LocalDriver implements SandboxDriver {
     this.#observer = observer;
     this.#state.acquire();
     this.#isolation = await probeIsolation(this.#settings.agentBinary);
-    if (!this.#isolation.found)
-      throw new SandboxDriverError(
-        'SANDBOX_ISOLATION',
-        'bubblewrap (bwrap) is not installed; sandboxes are refused rather than run without isolation',
-        false,
-      );
+    requireIsolation(this.#isolation, this.#settings.require);
     this.#log.info(this.#isolation, 'isolation of local sandboxes');
     for (const record of this.#state.read()) this.#records.set(record.id, record);
     await this.sweep();
@@ -340,8 +342,8 @@ export class LocalDriver implements SandboxDriver {
       cpus: 0,
       pids: settings.pids,
       open_files: settings.openFiles,
-      cgroup: (this.#isolation?.cgroup.length ?? 0) > 0 ? this.#cgroup(record.id) : '',
-      require: settings.require,
+      cgroup: this.#cgroup(record.id),
+      controllers: this.#isolation?.cgroup ?? [],
     };
   }
 

@@ -36,10 +36,8 @@ export function placeCopy(step: Extract<DockerfileStep, { kind: 'copy' }>, conte
     void placed.push({ path: posix.normalize(path), mode: chmod ?? file.mode, content: file.content });
   for (const source of step.sources) {
     const before = placed.length;
-    const name = posix
-      .normalize(source.replace(/^\/+/, ''))
-      .replace(/^\.\/?/, '')
-      .replace(/\/$/, '');
+    const normal = posix.normalize(source.replace(/^\/+/, '')).replace(/\/$/, '');
+    const name = normal === '.' ? '' : normal;
     if (name.startsWith('..')) throw new BuildContextError(`line ${step.line}: COPY ${source} leaves environment/`);
     if (PATTERN_CHARACTERS.test(name)) {
       const matcher = pattern(name);
