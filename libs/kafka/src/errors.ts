@@ -134,7 +134,7 @@ export class ReleasedError extends Error {
 /** A message for people out of whatever was thrown. */
 export function reasonOf(error: unknown): string {
   if (error instanceof Error) return error.message === '' ? error.name : error.message;
-  return error === undefined ? 'unknown reason' : String(error);
+  return typeof error === 'string' ? error : error === undefined ? 'unknown reason' : JSON.stringify(error);
 }
 
 /** The code of whatever was thrown; `fallback` when it has none. */

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls';
 import type { EventBodyMap, EventMap, TopicName } from '@espalier/contracts';
 import type { DecodeError } from '@espalier/avro';
 import type { EventOf, WorkConsumer, WorkOptions, WorkTopic } from './work-port.ts';
@@ -28,7 +29,7 @@ export interface KafkaConnection {
   /** Begins every topic, group and transactional id. */
   readonly prefix: string;
   readonly profile: 'embedded' | 'production';
-  readonly ssl?: boolean | import('node:tls').ConnectionOptions;
+  readonly ssl?: boolean | ConnectionOptions;
   readonly sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string };
   readonly logger?: KafkaLogger;
   readonly observer?: KafkaObserver;

@@ -15,7 +15,7 @@ export class ProcessorBugError extends ProcessorError {
   constructor(what: string, cause?: unknown) {
     super(
       'PROCESSOR_BUG',
-      `${what}: ${cause instanceof Error ? cause.message : String(cause ?? 'unknown')}`,
+      `${what}: ${cause instanceof Error ? cause.message : JSON.stringify(cause ?? 'unknown')}`,
       false,
       cause,
     );

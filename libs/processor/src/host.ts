@@ -10,7 +10,8 @@ import {
 } from '@espalier/kafka';
 import { ProcessorStateError } from './errors.ts';
 import type { PartitionState } from './task/changelog.ts';
-import { Task, type BatchLimits, type TaskPhase } from './task/task.ts';
+import type { BatchLimits, TaskPhase } from './task/parts.ts';
+import { Task } from './task/task.ts';
 
 /** Times of a processor, milliseconds. */
 export interface ProcessorTimings {

@@ -51,10 +51,10 @@ export class Replicas {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(
-      [...this.#children.values()].map((child) => {
+      [...this.#children.values()].map(async (child) => {
         const ended = new Promise((resolve) => child.once('exit', resolve));
         child.kill('SIGKILL');
-        return child.exitCode === null && child.signalCode === null ? ended : undefined;
+        if (child.exitCode === null && child.signalCode === null) await ended;
       }),
     );
   }

@@ -1,12 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
-import kafkajs, {
-  type Kafka as KafkaClient,
-  type RetryOptions,
-  type SASLOptions,
-  type logLevel,
-  CompressionTypes,
-} from 'kafkajs';
+import kafkajs, { type Kafka as KafkaClient, type RetryOptions, type SASLOptions, CompressionTypes } from 'kafkajs';
 import type { KafkaConnection, KafkaLogger } from '../port.ts';
 import { quietIdleConnections } from './idle-timer.ts';
 import { silentLogger } from './log.ts';

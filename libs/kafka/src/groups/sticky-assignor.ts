@@ -75,7 +75,7 @@ function previousOf(metadata: Buffer): number[] {
   try {
     const decoded = AssignerProtocol.MemberMetadata.decode(metadata);
     const previous = JSON.parse(decoded?.userData.toString('utf8') ?? '[]') as unknown;
-    return Array.isArray(previous) ? previous.filter((entry) => Number.isInteger(entry)) : [];
+    return Array.isArray(previous) ? previous.filter((entry): entry is number => Number.isInteger(entry)) : [];
   } catch {
     return [];
   }

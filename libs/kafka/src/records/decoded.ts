@@ -29,7 +29,7 @@ export const contextOf = (topic: TopicName, record: RawRecord): EventContext => 
 export function consumedEvent<T extends TopicName>(topic: T, record: RawRecord): ConsumedEvent<T> {
   if (record.value === null) throw new DecodeError('AVRO_EMPTY', `${topic}: the record has no value`);
   const value: EventMap[T] = decodeEvent(topic, record.value);
-  return { topic, value, context: contextOf(topic, record) } as ConsumedEvent<T>;
+  return { topic, value, context: contextOf(topic, record) };
 }
 
 /** Decodes a record as far as it goes. */

@@ -1,6 +1,6 @@
 import type { RolloutRuled } from '@espalier/contracts';
 import { describe, expect, it } from 'vitest';
-import { CancelledError, LeaseLostError, ReleasedError } from '../errors.ts';
+import { type CancelledError, LeaseLostError, ReleasedError } from '../errors.ts';
 import type { EventProducer } from '../port.ts';
 import { ActiveClaim } from './held-claim.ts';
 

@@ -1,23 +1,20 @@
 import { topicOf } from '@espalier/contracts';
-import { DecodeError } from '@espalier/avro';
 import { silentLogger } from '../client/log.ts';
 import { FailureRouter, retryDelays } from '../consume/dead-letter.ts';
-import { GroupStreams, type AssignedPartition } from '../consume/group-streams.ts';
+import { GroupStreams } from '../consume/group-streams.ts';
 import { within } from '../consume/within.ts';
 import { CancelledError, LeaseLostError, reasonOf, ReleasedError } from '../errors.ts';
 import { DEFAULT_TIMINGS } from '../groups/membership.ts';
-import type { EventProducer, KafkaConnection, KafkaLogger, RawRecord, TopicAdmin } from '../port.ts';
+import type { EventProducer, KafkaConnection, KafkaLogger, TopicAdmin } from '../port.ts';
 import type { BatchingProducer } from '../produce/batching-producer.ts';
-import { consumedEvent } from '../records/decoded.ts';
 import type { HeldClaim, WorkConsumer, WorkOptions, WorkTimings, WorkTopic } from '../work-port.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { ActiveClaim } from './held-claim.ts';
-import { HOPS_HEADER, subjectOf, takeNext, type WaitingRequest } from './requests.ts';
+import { READ_AHEAD, ReadAhead } from './read-ahead.ts';
+import { subjectOf, takeNext, type WaitingRequest } from './requests.ts';
 import { redirect, redirectDue } from './redirect.ts';
 import type { Rulings } from './rulings.ts';
 
-/** Requests read ahead of the slots, a partition: enough to see adoptions and what has waited too long. */
-const READ_AHEAD = 32;
 const TURN_MS = 250;
 const FAILURE_TRIES = 3;
 const STOP_MS = 2_000;
@@ -51,11 +48,10 @@ export class ClaimingConsumer<T extends WorkTopic> implements WorkConsumer {
   readonly #options: WorkOptions<T>;
   readonly #timings: WorkTimings;
   readonly #logger: KafkaLogger;
-  readonly #router: FailureRouter;
   readonly #streams: GroupStreams;
   readonly #heartbeats: Heartbeats;
   readonly #claims = new Map<string, { claim: ActiveClaim; ended: Promise<void> }>();
-  #waiting: WaitingRequest<T>[] = [];
+  readonly #ahead: ReadAhead<T>;
   #turns: NodeJS.Timeout | undefined;
   #draining = false;
   #stopped: Promise<void> | undefined;
@@ -66,14 +62,15 @@ export class ClaimingConsumer<T extends WorkTopic> implements WorkConsumer {
     this.#timings = { ...DEFAULTS, ...options.timings };
     this.#logger = parts.connection.logger ?? silentLogger;
     retryDelays(options.topic, options.group);
-    this.#router = new FailureRouter(parts.connection, parts.sender, options.group);
+    const router = new FailureRouter(parts.connection, parts.sender, options.group);
+    this.#ahead = new ReadAhead(parts.connection, router, options, () => this.#turn());
     this.#streams = new GroupStreams(parts.connection, parts.admin, {
       group: options.group,
       topics: [topicOf(parts.connection.prefix, options.topic)],
       from: 'earliest',
       bufferRecords: READ_AHEAD,
       timings: this.#timings,
-      consume: (assigned) => this.#read(assigned),
+      consume: (assigned) => this.#ahead.read(assigned),
     });
     this.#heartbeats = new Heartbeats(parts.producer, () => this.#activeClaims(), {
       workerId: options.workerId,
@@ -142,75 +139,21 @@ export class ClaimingConsumer<T extends WorkTopic> implements WorkConsumer {
 
   #stopClaiming(): void {
     this.#draining = true;
-    this.#waiting = [];
+    this.#ahead.close();
     for (const { stream } of this.#streams.partitions()) stream.pause();
-  }
-
-  /** Reads a partition ahead into the waiting list, at most {@link READ_AHEAD} requests. */
-  async #read(assigned: AssignedPartition): Promise<void> {
-    const { stream, watermark, signal } = assigned;
-    const room = (): boolean => this.#waiting.filter((entry) => entry.assigned === assigned).length < READ_AHEAD;
-    while (!signal.aborted) {
-      await stream.ready();
-      for (let chunk = stream.take(); chunk !== undefined; chunk = stream.take()) {
-        for (const record of chunk.records) {
-          while (!room() && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, TURN_MS));
-          if (signal.aborted || this.#draining) return;
-          await this.#accept(assigned, record, watermark.begin(record.offset));
-          assigned.movedAt = Date.now();
-        }
-        if (signal.aborted) return;
-        watermark.seenTo(chunk.nextOffset);
-        this.#parts.connection.observer?.consumed?.(this.#options.topic, this.#options.group, chunk.records.length);
-      }
-    }
-  }
-
-  async #accept(assigned: AssignedPartition, record: RawRecord, done: () => void): Promise<void> {
-    const { topic, accepts } = this.#options;
-    try {
-      const { value: request } = consumedEvent(topic, record);
-      if (accepts?.(request) === false || request.deadline_at < Date.now()) {
-        done();
-        return;
-      }
-      const hops = Number(record.headers[HOPS_HEADER] ?? 0) || 0;
-      this.#waiting.push({ request, record, assigned, done, since: Date.now(), hops, redirecting: false });
-      this.#turn();
-    } catch (error) {
-      await this.#bury(assigned, record, error);
-      done();
-    }
-  }
-
-  /** Dead-letters a request; its failure event comes before the commit. Tries until it is stored or the generation ends. */
-  async #bury(assigned: AssignedPartition, record: RawRecord, error: unknown): Promise<void> {
-    while (!assigned.signal.aborted) {
-      try {
-        await this.#router.bury(this.#options.topic, record, error);
-        if (error instanceof DecodeError) await this.#options.onUndecodable?.(record, error);
-        return;
-      } catch (failure) {
-        this.#logger.error(
-          { topic: record.topic, offset: record.offset, error: reasonOf(failure) },
-          'request not dead-lettered yet',
-        );
-        await new Promise((resolve) => setTimeout(resolve, 1000));
-      }
-    }
   }
 
   /** Starts claims while slots are free; hands on what has waited too long without one. */
   #turn(): void {
-    this.#waiting = this.#waiting.filter(({ assigned }) => !assigned.signal.aborted);
+    this.#ahead.prune();
     while (this.slotsFree() > 0) {
-      const next = takeNext(this.#waiting);
+      const next = takeNext(this.#ahead.waiting);
       if (next === undefined) return;
       this.#begin(next);
     }
     if (this.#draining) return;
     const own = new Set(this.#streams.partitions().map(({ partition }) => partition));
-    for (const entry of this.#waiting)
+    for (const entry of this.#ahead.waiting)
       if (redirectDue(entry, this.#timings.redirectMs, own.size, this.#parts.partitions)) this.#redirect(entry, own);
   }
 
@@ -219,7 +162,7 @@ export class ClaimingConsumer<T extends WorkTopic> implements WorkConsumer {
     redirect(this.#parts.sender, entry, own, this.#parts.partitions).then(
       () => {
         entry.done();
-        this.#waiting = this.#waiting.filter((other) => other !== entry);
+        this.#ahead.waiting = this.#ahead.waiting.filter((other) => other !== entry);
       },
       (error: unknown) => {
         entry.redirecting = false;

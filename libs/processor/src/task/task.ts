@@ -1,66 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import {
-  EventKeyError,
-  groupIdOf,
-  keyOf,
-  topicOf,
-  type MachineInput,
-  type Rejection,
-  type StateMachine,
-  type TopicName,
-} from '@espalier/contracts';
-import { DecodeError, encodeEvent } from '@espalier/avro';
-import {
-  consumedEvent,
-  deadLetter,
-  partitionFor,
-  type CommitOffset,
-  type KafkaLogger,
-  type KafkaPort,
-  type OutgoingRecord,
-  type PartitionFollower,
-  type RangeReader,
-  type RawRecord,
-  type TransactionalProducer,
-} from '@espalier/kafka';
-import { ProcessorError, ProcessorStateError } from '../errors.ts';
-import { addApplied, journalRecord, type AppliedRange } from '../step/journal.ts';
-import { Step } from '../step/step.ts';
+import { topicOf, type TopicName } from '@espalier/contracts';
+import type { CommitOffset, TransactionalProducer } from '@espalier/kafka';
+import { ProcessorError } from '../errors.ts';
+import { Batch } from './batch.ts';
 import { Changelog, emptyState, type PartitionState } from './changelog.ts';
 import { decidedTopics, Inputs } from './inputs.ts';
-
-/** Bounds of one transaction. */
-export interface BatchLimits {
-  readonly records: number;
-  readonly outputs: number;
-  readonly bytes: number;
-  readonly timers: number;
-}
-
-/** What a task is built from. */
-export interface TaskParts {
-  readonly kafka: KafkaPort;
-  readonly machine: StateMachine;
-  readonly group: string;
-  readonly partition: number;
-  readonly partitions: number;
-  readonly producerName: string;
-  readonly follower: PartitionFollower;
-  readonly reader: RangeReader;
-  readonly limits: BatchLimits;
-  /** How long after catching up no timer is judged, milliseconds. */
-  readonly graceMs: number;
-  readonly clock: () => number;
-  readonly logger: KafkaLogger;
-  /** State this process kept of the partition, folded up to some changelog offset. */
-  readonly kept: PartitionState | undefined;
-  /** False when the group has not been heard from for a session: others may own the partition. */
-  readonly mayTransact: () => boolean;
-  readonly onApplied: (records: number) => void;
-}
-
-/** How far a task is. */
-export type TaskPhase = 'restoring' | 'running' | 'dropped';
+import type { TaskParts, TaskPhase } from './parts.ts';
+import { restorePartition } from './restore.ts';
 
 /**
  * One partition for one generation: fences earlier owners, restores, then applies batches in one serial loop, each in one
@@ -141,118 +86,44 @@ export class Task {
   }
 
   async #restore(): Promise<void> {
-    const { kafka, machine, partition, reader, kept, logger, clock } = this.#parts;
-    const begun = Date.now();
-    await this.#producer.open();
-    if (this.#isDropped()) return;
-    const [barrier] = await this.#producer.transact({ records: [this.#changelog.barrier(randomUUID(), clock())] });
-    if (barrier === undefined) throw new ProcessorStateError('the barrier was stored nowhere');
-    // From here on no earlier owner can add to the changelog.
-    const state = kept ?? emptyState();
-    const from = state.changelogOffset;
-    let records = 0;
-    for await (const record of reader.readRange(this.#changelog.topic, partition, from, barrier + 1)) {
-      if (this.#isDropped()) return;
-      this.#changelog.fold(state, record);
-      records += 1;
-    }
-    state.changelogOffset = barrier + 1;
-    this.#state = state;
-    const ends = await Promise.all(
-      machine.inputs.map(async (topic) => [topic, endOf(await kafka.admin.endOffsets(topic), partition)] as const),
-    );
-    if (this.#isDropped()) return;
-    const { prefix } = kafka.connection;
-    for (const [topic, end] of ends) {
+    const { kafka } = this.#parts;
+    const restored = await restorePartition(this.#parts, this.#changelog, this.#producer, () => this.#isDropped());
+    if (restored === undefined) return;
+    this.#state = restored.state;
+    for (const [topic, end] of restored.ends) {
       const heartbeat = !this.#decided.includes(topic);
       // A heartbeat says who is alive now; old ones say nothing.
-      const position = heartbeat ? end : (state.positions.get(topic) ?? 0);
+      const position = heartbeat ? end : (restored.state.positions.get(topic) ?? 0);
       if (!heartbeat && end > position) this.#backlog.set(topic, end);
-      this.#inputs.open(this.#parts.follower, prefix, topic, partition, position);
+      this.#inputs.open(this.#parts.follower, kafka.connection.prefix, topic, this.partition, position);
     }
     this.#phase = 'running';
     this.#noteCaughtUp();
-    logger.info(
-      {
-        machine: machine.name,
-        partition,
-        records,
-        from,
-        entries: state.store.size,
-        timers: state.timers.size,
-        transactionNo: state.transactionNo,
-        ms: Date.now() - begun,
-      },
-      'partition restored',
-    );
   }
 
   /** Applies what waits and fires what is due, or waits for either. */
   async #turn(): Promise<void> {
-    const { limits, clock, machine } = this.#parts;
-    const now = Math.max(this.#state.lastNow, clock());
-    const identity = {
-      prefix: this.#parts.kafka.connection.prefix,
-      partition: this.partition,
-      transactionNo: this.#state.transactionNo + 1,
-      producer: this.#parts.producerName,
-    };
-    const step = new Step(machine, this.#state.store, identity, now);
-    const applied: AppliedRange[] = [];
-    const extra: OutgoingRecord[] = [];
-    const positions = new Map<TopicName, number>();
-    let records = 0;
-    while (
-      records < limits.records &&
-      step.outputs.length + extra.length < limits.outputs &&
-      step.bytes < limits.bytes
-    ) {
+    const { clock, limits } = this.#parts;
+    const batch = new Batch(this.#parts, this.#state, Math.max(this.#state.lastNow, clock()));
+    while (batch.hasRoom) {
       const next = this.#inputs.next();
       if (next === undefined) break;
-      const { topic, record, nextPosition } = next;
-      if (!this.#decided.includes(topic)) {
-        this.#renew(topic, record, now);
-        continue;
-      }
-      positions.set(topic, nextPosition);
-      records += 1;
-      // Below the position of the changelog: applied by an earlier owner.
-      if (record.offset < (this.#state.positions.get(topic) ?? 0)) continue;
-      addApplied(applied, topic, record.offset);
-      this.#apply(step, topic, record, extra);
+      if (this.#decided.includes(next.topic)) batch.apply(next);
+      else batch.renew(next);
     }
-    const ticked = this.#fireDue(step, now, extra);
-    if (applied.length > 0 || step.fired.length > 0) {
-      await this.#commit(step, identity, now, applied, extra, positions, ticked);
-      this.#parts.onApplied(records);
-    }
-    for (const [topic, next] of positions)
+    if (this.judging) batch.fire(this.#state.timers.due(batch.now, limits.timers));
+    if (batch.hasEffects) await this.#commit(batch);
+    for (const [topic, next] of batch.positions)
       this.#state.positions.set(topic, Math.max(next, this.#state.positions.get(topic) ?? 0));
     this.#noteCaughtUp();
-    if (records > 0 || step.fired.length > 0) {
-      this.#movedAt = Date.now();
-      // Lets probes and heartbeats have their turn between full batches.
-      await new Promise((resolve) => setImmediate(resolve));
-      return;
-    }
-    await this.#rest();
+    if (batch.records === 0 && !batch.hasEffects) return this.#rest();
+    this.#movedAt = Date.now();
+    // Lets probes and heartbeats have their turn between full batches.
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
-  async #commit(
-    step: Step,
-    identity: {
-      readonly prefix: string;
-      readonly partition: number;
-      readonly transactionNo: number;
-      readonly producer: string;
-    },
-    now: number,
-    applied: readonly AppliedRange[],
-    extra: readonly OutgoingRecord[],
-    positions: ReadonlyMap<TopicName, number>,
-    ticked: boolean,
-  ): Promise<void> {
-    const { machine, group, mayTransact } = this.#parts;
+  async #commit(batch: Batch): Promise<void> {
+    const { group, kafka, mayTransact, onApplied } = this.#parts;
     if (this.#isDropped()) return;
     if (!mayTransact())
       throw new ProcessorError(
@@ -260,127 +131,19 @@ export class Task {
         `partition ${this.partition}: the group was not heard from for a session`,
         true,
       );
-    const delta = this.#changelog.delta({
-      entries: step.entries(),
-      timers: step.timers(),
-      positions: [...positions],
-      transactionNo: identity.transactionNo,
-      now,
-    });
-    const journal = journalRecord(machine, identity, now, applied, step, ticked);
-    const offsets: CommitOffset[] = [...positions].map(([topic, offset]) => ({
-      topic: topicOf(identity.prefix, topic),
+    const offsets: CommitOffset[] = [...batch.positions].map(([topic, offset]) => ({
+      topic: topicOf(kafka.connection.prefix, topic),
       partition: this.partition,
       offset,
     }));
     // The changelog goes last: its offsets are the last ones returned.
     const stored = await this.#producer.transact({
-      records: [...step.outputs, ...extra, journal, ...delta],
+      records: [...batch.outgoing(), ...batch.changes(this.#changelog)],
       offsets: { group, offsets },
     });
-    step.applyTo(this.#state.store, this.#state.timers);
-    this.#state.transactionNo = identity.transactionNo;
-    this.#state.lastNow = now;
+    batch.applyTo(this.#state);
     this.#state.changelogOffset = (stored.at(-1) ?? this.#state.changelogOffset - 1) + 1;
-    this.#parts.logger.debug(
-      { group: groupIdOf(identity.prefix, group), partition: this.partition, transactionNo: identity.transactionNo },
-      'applied',
-    );
-  }
-
-  #apply(step: Step, topic: TopicName, record: RawRecord, extra: OutgoingRecord[]): void {
-    const { kafka, partitions } = this.#parts;
-    let input: MachineInput;
-    let key: string | null;
-    try {
-      const { value } = consumedEvent(topic, record);
-      key = keyOf(topic, value);
-      input = { topic, value, partition: record.partition, offset: record.offset } as MachineInput;
-    } catch (error) {
-      if (!(error instanceof DecodeError) && !(error instanceof EventKeyError)) throw error;
-      extra.push(this.#dead(topic, record, error));
-      return;
-    }
-    // A producer with another partitioner, or another key: to where its group or run is kept, and not applied here.
-    const home = key === null ? this.partition : partitionFor(key, partitions);
-    if (home !== this.partition && key !== null) {
-      extra.push({
-        topic: topicOf(kafka.connection.prefix, topic),
-        key,
-        value: record.value,
-        headers: { ...record.headers, 'x-rerouted-from': `${record.partition}/${record.offset}` },
-        partition: home,
-      });
-      return;
-    }
-    const { bug, rejections } = step.decide(input);
-    if (bug !== undefined) {
-      this.#parts.logger.error(
-        { machine: this.#parts.machine.name, topic, partition: record.partition, offset: record.offset, err: bug },
-        'the machine threw; its subject is closed and the record dead-lettered',
-      );
-      extra.push(this.#dead(topic, record, bug));
-    }
-    for (const rejection of rejections) {
-      const error = new ProcessorError(rejection.code, rejection.message, false);
-      extra.push(
-        rejection.event === undefined ? this.#dead(topic, record, error) : this.#deadEvent(rejection.event, error),
-      );
-    }
-  }
-
-  /** An event that was kept since it came, as a dead letter: encoded anew, its record is long behind. */
-  #deadEvent(event: NonNullable<Rejection['event']>, error: unknown): OutgoingRecord {
-    const { prefix } = this.#parts.kafka.connection;
-    return this.#dead(
-      event.topic,
-      {
-        topic: topicOf(prefix, event.topic),
-        partition: this.partition,
-        offset: -1,
-        key: Buffer.from(keyOf(event.topic, event.value) ?? ''),
-        value: encodeEvent(event.topic, event.value),
-        headers: {},
-        timestamp: event.value.occurred_at,
-      },
-      error,
-    );
-  }
-
-  #dead(topic: TopicName, record: RawRecord, error: unknown): OutgoingRecord {
-    const { kafka, group } = this.#parts;
-    const { prefix, observer } = kafka.connection;
-    const letter = deadLetter(prefix, topic, group, record, error);
-    observer?.deadLettered?.(topic, group, letter.headers?.['x-error-code'] ?? '');
-    return letter;
-  }
-
-  #renew(topic: TopicName, record: RawRecord, now: number): void {
-    const { machine, logger } = this.#parts;
-    try {
-      const { value } = consumedEvent(topic, record);
-      const input = { topic, value, partition: record.partition, offset: record.offset } as MachineInput;
-      for (const { timer, until } of machine.renewals?.(input, now) ?? []) this.#state.timers.renew(timer, until);
-    } catch (error) {
-      // Heartbeats are not kept: one that says nothing is as good as none.
-      logger.warn({ topic, partition: record.partition, offset: record.offset, err: error }, 'heartbeat ignored');
-    }
-  }
-
-  /** Fires what is due, unless time may not be judged yet; true when timers were looked at. */
-  #fireDue(step: Step, now: number, extra: OutgoingRecord[]): boolean {
-    if (!this.judging) return false;
-    const { machine, logger } = this.#parts;
-    for (const timer of this.#state.timers.due(now, this.#parts.limits.timers)) {
-      if (!step.stillSet(timer)) continue;
-      const { bug, rejections } = step.fire(timer);
-      if (bug !== undefined)
-        logger.error({ machine: machine.name, timer, err: bug }, 'the machine threw on a timer, which is dropped');
-      for (const { code, message, event } of rejections)
-        if (event === undefined) logger.error({ machine: machine.name, timer, code }, 'a timer rejected no event');
-        else extra.push(this.#deadEvent(event, new ProcessorError(code, message, false)));
-    }
-    return true;
+    onApplied(batch.records);
   }
 
   /** Time is judged one grace after everything that was stored before the restore has been consumed. */
@@ -420,6 +183,3 @@ export class Task {
     this.#woken = false;
   }
 }
-
-const endOf = (ends: readonly { readonly partition: number; readonly offset: number }[], partition: number): number =>
-  ends.find((end) => end.partition === partition)?.offset ?? 0;
