@@ -1,6 +1,6 @@
 import type { RunCommanded, RunConfig } from '@espalier/contracts';
-import { configOf, headOf, isLive, report, writeHead, type KnownRun } from './context.ts';
-import { configKey, type ConfigEntry } from './entries.ts';
+import { configOf, headOf, isLive, recentOf, report, writeHead, type KnownRun } from './context.ts';
+import { configKey, recentKey, type ConfigEntry } from './entries.ts';
 import { drain } from './ending.ts';
 import { runConfigProblems } from './legality.ts';
 import { answerAgain, settle, type Verdict } from './verdicts.ts';
@@ -29,6 +29,8 @@ function carryOut(run: KnownRun, event: RunCommanded): Verdict {
     case 'RESUME':
       if (head.state === 'DRAINING') return refused('RUN_ENDING', 'the run is ending');
       writeHead(run, { state: 'ACTIVE', pausedBy: null });
+      // What failed before the cause was mended must not open the breaker again.
+      if (head.state === 'PAUSED') run.work.put(recentKey(run.runId), 'recent', { ...recentOf(run), infra: [] });
       return ACCEPTED;
     case 'CANCEL':
       if (head.endReason !== 'CANCEL') drain(run, 'CANCEL', event.reason || 'cancelled');
