@@ -59,6 +59,12 @@ export async function up(context: CommandContext, flags: UpFlags): Promise<void>
   try {
     plane = await start(context, interrupt);
     if (plane === undefined) return;
+    const started = plane;
+    // Services take a while to drain: they begin at once, while this command still puts its own things in order.
+    interrupt.signal.addEventListener('abort', () => {
+      context.out.line('stopping');
+      void started.stop().catch(() => undefined);
+    });
     if (definition === null) {
       announce(context, plane);
       await interrupt.wait();
@@ -68,7 +74,7 @@ export async function up(context: CommandContext, flags: UpFlags): Promise<void>
     }
   } finally {
     if (plane !== undefined) {
-      context.out.line('stopping');
+      if (!interrupt.signal.aborted) context.out.line('stopping');
       await plane.stop();
     }
     interrupt.dispose();

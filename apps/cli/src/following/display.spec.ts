@@ -34,7 +34,6 @@ describe('the live display', () => {
     display.tick(2_000, [{ group: 'rollout-runner', lag: 123_456 }]);
     const second = take();
     expect(second.startsWith(`\u001b[${lines}A\r`)).toBe(true);
-    // eslint-disable-next-line no-control-regex
     for (const line of second.replaceAll(/\u001b\[\d*[A-Z]/g, '').split('\n')) expect(line.length).toBeLessThan(41);
   });
 });

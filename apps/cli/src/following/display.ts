@@ -100,7 +100,9 @@ class PlainDisplay implements RunDisplay {
     this.#line(now);
   }
 
-  #line(now: number): void {
+  #line(at: number): void {
+    // An event carries the clock of its producer, and comes a little later: time does not go back for that.
+    const now = Math.max(at, this.#lastLine);
     this.#lastLine = now;
     const text = renderLine(this.#view.snapshot(), now);
     if (text !== this.#lastText) this.#stdout.write(`${text}\n`);

@@ -7,8 +7,10 @@ export function summaryLines(snapshot: RunSnapshot): string[] {
   const { rollouts, groups, batches, started_at: started, last_event_at: last } = snapshot;
   const failures = Object.entries(rollouts.by_failure).map(([name, value]) => `${value} ${name}`);
   const outcomes = Object.entries(rollouts.by_outcome).map(([name, value]) => `${value} ${name.toLowerCase()}`);
+  // Of a run under way the last message is of its beginning.
+  const why = snapshot.state === 'ACTIVE' || snapshot.message === '' ? '' : `: ${snapshot.message}`;
   return [
-    `run ${snapshot.run_id} is ${snapshot.state.toLowerCase()}${snapshot.message === '' ? '' : `: ${snapshot.message}`}`,
+    `run ${snapshot.run_id} is ${snapshot.state.toLowerCase()}${why}`,
     `  target          ${targetText(snapshot)}`,
     `  pass rate       ${percent(snapshot.first_pass_rate)} at first, ${percent(snapshot.last_pass_rate)} at last (${snapshot.scored} scored)`,
     `  rollouts        ${rollouts.ended} ended: ${outcomes.join(', ') || 'none'}`,
