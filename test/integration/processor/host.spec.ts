@@ -125,7 +125,7 @@ it('journals what it applied, in order and with a time that never goes back', as
 it('restores its state after many updates, in another process with nothing kept', async () => {
   const { prefix, kafka } = await plane();
   const first = await host(kafka);
-  const updates = 20_000;
+  const updates = 8_000;
   for (let sent = 0; sent < updates; sent += 2_000)
     await Promise.all(
       Array.from({ length: 2_000 }, (_, n) => command(kafka, `run/task/${(sent + n) % 500}`, `u${sent + n}`)),

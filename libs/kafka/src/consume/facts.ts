@@ -63,7 +63,7 @@ export class FactsConsumer<T extends TopicName> implements Consumer {
       for (let chunk = stream.take(); chunk !== undefined && !signal.aborted; chunk = stream.take()) {
         for (const record of chunk.records) {
           while (underWay.size >= this.#concurrency) await Promise.race(underWay);
-          await notBefore(record, signal);
+          await notBefore(record, assigned);
           if (signal.aborted) break;
           const done = watermark.begin(record.offset);
           const key = record.key?.toString('base64') ?? '';
@@ -121,10 +121,13 @@ export class FactsConsumer<T extends TopicName> implements Consumer {
 }
 
 /** Waits until a retried record is due; records of one retry topic come due in order. */
-async function notBefore(record: RawRecord, signal: AbortSignal): Promise<void> {
+async function notBefore(record: RawRecord, assigned: AssignedPartition): Promise<void> {
+  const { signal } = assigned;
   const due = Number(record.headers['x-not-before'] ?? 0);
   const wait = due - Date.now();
   if (!(wait > 0) || signal.aborted) return;
+  // Waiting until then is no stall.
+  assigned.movedAt = Math.max(assigned.movedAt, due);
   await new Promise<void>((resolve) => {
     const timer = setTimeout(finish, wait);
     function finish(): void {

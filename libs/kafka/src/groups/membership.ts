@@ -45,6 +45,8 @@ export class KafkaGroupMembership implements GroupMembership {
   #previous: readonly number[] = [];
   #heardAt = Date.now();
   #stopped = false;
+  /** Set while the group is to be left and joined anew. */
+  #rejoinReason: string | undefined;
   /** Why the consumer in hand crashed; it never runs again. */
   #crash: Error | undefined;
   #restarting: Promise<void> | undefined;
@@ -87,7 +89,8 @@ export class KafkaGroupMembership implements GroupMembership {
 
   rejoin(reason: string): void {
     this.#revoke();
-    void this.#restart(reason);
+    // With the next heartbeat: only then can the leave be said, without which the group waits for a session to run out.
+    this.#rejoinReason ??= reason;
   }
 
   assignment(): GroupAssignment | undefined {
@@ -133,12 +136,15 @@ export class KafkaGroupMembership implements GroupMembership {
       allowAutoTopicCreation: false,
       partitionAssigners:
         coPartitioned === true ? [stickyCoPartition(() => this.#previous)] : [PartitionAssigners.roundRobin],
-      retry: { restartOnFailure: () => Promise.resolve(false), initialRetryTime: 50, maxRetryTime: 1000, retries: 8 },
+      // About 25 seconds: a member that lives through a broker's restart keeps its place, a new one waits for the old to lapse.
+      retry: { restartOnFailure: () => Promise.resolve(false), initialRetryTime: 50, maxRetryTime: 1000, retries: 30 },
     });
     this.#consumer = consumer;
     const current = (): boolean => this.#consumer === consumer && !this.#stopped;
     consumer.on(consumer.events.HEARTBEAT, () => {
+      if (!current()) return;
       this.#heardAt = Date.now();
+      if (this.#rejoinReason !== undefined) void this.#restart(this.#rejoinReason);
     });
     consumer.on(consumer.events.REBALANCING, () => {
       if (current()) this.#revoke();
@@ -146,8 +152,13 @@ export class KafkaGroupMembership implements GroupMembership {
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       // Before kafkajs fetches: this listener runs inside its join.
       consumer.pause(topics.map((topic) => ({ topic })));
-      if (!current()) return;
+      if (!current()) {
+        // Given up while it was joining: it must not stay a member that does nothing.
+        void consumer.disconnect().catch(() => undefined);
+        return;
+      }
       this.#heardAt = Date.now();
+      this.#rejoinReason = undefined;
       this.#revoke();
       this.#assign(payload.memberAssignment);
     });
@@ -158,6 +169,7 @@ export class KafkaGroupMembership implements GroupMembership {
       void this.#restart(reasonOf(payload.error));
     });
     this.#crash = undefined;
+    this.#rejoinReason = undefined;
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });

@@ -146,6 +146,8 @@ export class ClaimingConsumer<T extends WorkTopic> implements WorkConsumer {
   /** Starts claims while slots are free; hands on what has waited too long without one. */
   #turn(): void {
     this.#ahead.prune();
+    // Waiting for a slot is no stall, however long the work takes.
+    if (this.slotsFree() === 0) for (const assigned of this.#streams.partitions()) assigned.movedAt = Date.now();
     while (this.slotsFree() > 0) {
       const next = takeNext(this.#ahead.waiting);
       if (next === undefined) return;
