@@ -4,3 +4,5 @@ export type { BatchLimits, TaskPhase } from './task/parts.ts';
 export { MAX_ENTRY_BYTES, Step, type StepIdentity } from './step/step.ts';
 export { KeyedStore, Overlay, type StoredEntry } from './state/keyed-store.ts';
 export { Timers } from './state/timers.ts';
+export { Replay, type Replayed, type ReplayOptions } from './replay/replay.ts';
+export { admit, type Admitted } from './step/admission.ts';

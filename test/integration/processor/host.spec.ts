@@ -1,7 +1,7 @@
 import { deadTopicOf, topicOf, type JournalEntry, type RolloutRuled, type TopicName } from '@espalier/contracts';
 import { decodeEvent, encodeEvent } from '@espalier/avro';
 import { partitionFor, stampEvent, type KafkaPort, type StoredEvent } from '@espalier/kafka';
-import { ProcessorHost, type ProcessorOptions } from '@espalier/processor';
+import { ProcessorHost, Replay, type ProcessorOptions } from '@espalier/processor';
 import { afterEach, expect, it } from 'vitest';
 import { countingMachine, countingTopics } from './counting-machine.ts';
 import { eventually, freshPrefix, open } from './open.ts';
@@ -54,6 +54,31 @@ async function dead(kafka: KafkaPort, prefix: string): Promise<Readonly<Record<s
   return found;
 }
 
+/** Replays every journalled transaction from the log; returns how many timers fired in them. */
+async function expectReplay(kafka: KafkaPort): Promise<number> {
+  const reader = kafka.reader();
+  const replays = new Map<number, Replay>();
+  let timers = 0;
+  for await (const { value: entry } of reader.readAll('journal.group')) {
+    if (entry === null) throw new Error('a journal entry does not decode');
+    const replay =
+      replays.get(entry.partition) ??
+      new Replay({
+        machine: countingMachine,
+        reader,
+        prefix: kafka.connection.prefix,
+        partition: entry.partition,
+        partitions: kafka.partitions,
+      });
+    replays.set(entry.partition, replay);
+    const replayed = await replay.apply(entry);
+    expect(replayed).toMatchObject({ matches: true, transactionNo: entry.transaction_no });
+    timers += replayed.timers;
+  }
+  expect(replays.size).toBeGreaterThan(0);
+  return timers;
+}
+
 it('goes on past poison, bugs, refusals, entries too large and foreign partitioners', async () => {
   const { prefix, kafka } = await plane();
   await host(kafka);
@@ -99,6 +124,7 @@ it('goes on past poison, bugs, refusals, entries too large and foreign partition
   await eventually('no lag', async () =>
     (await kafka.admin.dataLag('group-processor', 'group.commanded')).every(({ lag }) => lag === 0),
   );
+  await expectReplay(kafka);
 });
 
 it('journals what it applied, in order and with a time that never goes back', async () => {
@@ -174,6 +200,8 @@ it('fires timers, lets heartbeats extend them, and judges none before it has cau
     clearInterval(beating);
     await eventually('the other lapsed', async () => (await fired(kept)) === 1);
     expect(await fired(lapsing)).toBe(1);
+    await second.stop();
+    expect(await expectReplay(kafka)).toBeGreaterThanOrEqual(2);
   } finally {
     clearInterval(beating);
   }

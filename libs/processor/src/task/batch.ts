@@ -1,7 +1,7 @@
-import { EventKeyError, keyOf, topicOf, type MachineInput, type Rejection, type TopicName } from '@espalier/contracts';
-import { DecodeError } from '@espalier/avro';
-import { consumedEvent, partitionFor, type OutgoingRecord } from '@espalier/kafka';
+import { topicOf, type MachineInput, type Rejection, type TopicName } from '@espalier/contracts';
+import { consumedEvent, type OutgoingRecord, type RawRecord } from '@espalier/kafka';
 import { ProcessorError } from '../errors.ts';
+import { admit } from '../step/admission.ts';
 import { addApplied, journalRecord, type AppliedRange } from '../step/journal.ts';
 import { Step, type StepIdentity } from '../step/step.ts';
 import type { Changelog, PartitionState } from './changelog.ts';
@@ -57,29 +57,27 @@ export class Batch {
     this.records += 1;
     if (record.offset < (this.#state.positions.get(topic) ?? 0)) return;
     addApplied(this.#applied, topic, record.offset);
-    let input: MachineInput;
-    let key: string | null;
-    try {
-      const { value } = consumedEvent(topic, record);
-      key = keyOf(topic, value);
-      input = { topic, value, partition: record.partition, offset: record.offset } as MachineInput;
-    } catch (error) {
-      if (!(error instanceof DecodeError) && !(error instanceof EventKeyError)) throw error;
-      this.#extra.push(deadRecord(this.#parts, topic, record, error));
-      return;
+    const admitted = admit(topic, record, this.#parts.partitions);
+    switch (admitted.kind) {
+      case 'input':
+        this.#decide(topic, record, admitted.input);
+        return;
+      case 'undecodable':
+        this.#extra.push(deadRecord(this.#parts, topic, record, admitted.error));
+        return;
+      case 'foreign':
+        // A producer with another partitioner, or another key: to where its group or run is kept, and not applied here.
+        this.#extra.push({
+          topic: topicOf(this.#identity.prefix, topic),
+          key: admitted.key,
+          value: record.value,
+          headers: { ...record.headers, 'x-rerouted-from': `${record.partition}/${record.offset}` },
+          partition: admitted.home,
+        });
     }
-    // A producer with another partitioner, or another key: to where its group or run is kept, and not applied here.
-    const home = key === null ? record.partition : partitionFor(key, this.#parts.partitions);
-    if (home !== record.partition) {
-      this.#extra.push({
-        topic: topicOf(this.#identity.prefix, topic),
-        key,
-        value: record.value,
-        headers: { ...record.headers, 'x-rerouted-from': `${record.partition}/${record.offset}` },
-        partition: home,
-      });
-      return;
-    }
+  }
+
+  #decide(topic: TopicName, record: RawRecord, input: MachineInput): void {
     const { bug, rejections } = this.#step.decide(input);
     if (bug !== undefined) {
       this.#parts.logger.error(
