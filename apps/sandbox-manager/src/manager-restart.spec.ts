@@ -1,5 +1,8 @@
+import { openObjectStore } from '@espalier/objects';
 import type { SandboxClient } from '@espalier/sandbox-client';
+import { packFiles } from '@espalier/tasks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { killProcesses, processesWith } from './drivers/local/processes.ts';
 import { ManagerProcess } from './testing/manager-process.ts';
 
 const manager = new ManagerProcess();
@@ -69,7 +72,6 @@ describe('a manager that is killed and started again', () => {
     await manager.end('SIGKILL');
     const { processes } = manager.leftovers();
     expect(processes.some((line) => line.includes('--sandbox victim'))).toBe(true);
-    const { killProcesses } = await import('./drivers/local/processes.ts');
     await killProcesses('--sandbox victim --instance', 10_000);
     await manager.start();
     expect((await client.get('victim')).status).toBe('failed');
@@ -93,6 +95,36 @@ describe('a manager that is killed and started again', () => {
       await client.delete(`half${index}`);
     }
     expect(manager.leftovers()).toEqual({ processes: [], mounts: [], directories: [] });
+  });
+
+  it('ends a build with the manager that began it', async () => {
+    const tar = await packFiles([
+      { path: 'environment/Dockerfile', mode: 0o644, content: Buffer.from('FROM x\nRUN sleep 4321\n') },
+    ]);
+    const store = openObjectStore(manager.objectsUrl);
+    const { key, sha256 } = await store.put(tar, { prefix: 'packages', mediaType: 'application/x-tar' });
+    await client.create({ sandboxId: 'unbuilt', image: 'x', taskPackage: { key, sha256 } });
+    await expect.poll(() => processesWith('sleep 4321').length, { timeout: 15_000 }).toBeGreaterThan(0);
+    await manager.end('SIGKILL');
+    await expect.poll(() => processesWith('sleep 4321').length, { timeout: 15_000 }).toBe(0);
+    expect(manager.leftovers().processes).toEqual([]);
+    await manager.start();
+    // Taken up again, then given up with the only sandbox that needed it.
+    await client.delete('unbuilt');
+    await expect
+      .poll(() => manager.leftovers(), { timeout: 15_000 })
+      .toEqual({ processes: [], mounts: [], directories: [] });
+  });
+
+  it('loses a sandbox as a whole when its outer process is killed', async () => {
+    await ready('outer');
+    await client.startJob('outer', { command: 'setsid sleep 4322 & sleep 4323' });
+    await expect.poll(() => processesWith('sleep 432').length, { timeout: 15_000 }).toBeGreaterThan(1);
+    const outer = processesWith('--sandbox outer --instance').toSorted((a, b) => a - b)[0];
+    process.kill(outer ?? -1, 'SIGKILL');
+    await expect.poll(() => processesWith('sleep 432').length, { timeout: 15_000 }).toBe(0);
+    await expect.poll(async () => (await client.get('outer')).status, { timeout: 15_000 }).toBe('failed');
+    await client.delete('outer');
   });
 
   it('does not share its state directory', async () => {

@@ -57,6 +57,8 @@ func execBubblewrap(launch *spec.Launch, bubblewrap, root string, listener, conf
 	}
 	arguments = append(arguments, "--cap-drop", "ALL")
 	if launch.Build() {
+		// Nobody takes up a build: it ends with the manager that began it.
+		arguments = append(arguments, "--die-with-parent")
 		for _, capability := range buildCapabilities {
 			arguments = append(arguments, "--cap-add", capability)
 		}

@@ -22,6 +22,7 @@ import (
 )
 
 const (
+	prSetDeathSignal    = 1
 	prSetDumpable       = 4
 	prSetChildSubreaper = 36
 	// memoryLimit makes the collector work before the agent grows; it is no hard limit.
@@ -47,6 +48,10 @@ func Main(arguments []string) error {
 		return fmt.Errorf("AGENT_CONFIG: %w", err)
 	}
 	closeInherited(*listenFd)
+	if *listenFd >= 0 {
+		// Whoever kills the outer process of a local sandbox ends the sandbox.
+		prctl(prSetDeathSignal, uintptr(syscall.SIGKILL))
+	}
 	// Commands run as the agent's user: they must read neither its memory nor its environment.
 	prctl(prSetDumpable, 0)
 	if os.Getpid() != 1 {

@@ -1,4 +1,4 @@
-import { existsSync, rmdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -17,4 +17,16 @@ export async function removeCgroups(name: string): Promise<void> {
       }
     }
   }
+}
+
+/** Names of all groups below `espalier/` that begin with `prefix`. */
+export function cgroupsOf(prefix: string): string[] {
+  const names = CONTROLLERS.flatMap((controller) => {
+    try {
+      return readdirSync(join(ROOT, controller, 'espalier')).filter((name) => name.startsWith(prefix));
+    } catch {
+      return [];
+    }
+  });
+  return [...new Set(names)];
 }

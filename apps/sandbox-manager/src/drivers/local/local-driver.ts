@@ -16,7 +16,7 @@ import {
   type SandboxFailure,
   type SandboxRequest,
 } from '../driver.ts';
-import { removeCgroups } from './cgroups.ts';
+import { cgroupsOf, removeCgroups } from './cgroups.ts';
 import { ImageBuilder, type BuildSandbox } from './images/image-builder.ts';
 import { ImageStore, type LocalImage } from './images/image-store.ts';
 import { readTaskImage } from './images/task-image.ts';
@@ -35,6 +35,8 @@ import { Semaphore } from './semaphore.ts';
 import { StateDirectory, type LocalRecord } from './state-directory.ts';
 
 const KILL_MS = 10_000;
+/** Words of the launcher that no other sandbox on this machine would be spared. */
+const CANNOT_ISOLATE = /LAUNCH_(?:ROOTLESS|BUBBLEWRAP|NAMESPACE|CGROUP)|bwrap: /;
 const NO_IMAGE: LocalImage = { key: '', layers: [], env: {}, workdir: null };
 
 export interface LocalDriverOptions {
@@ -55,6 +57,8 @@ export class LocalDriver implements SandboxDriver {
   readonly #builder: ImageBuilder;
   readonly #records = new Map<string, LocalRecord>();
   readonly #removing = new Map<string, Promise<void>>();
+  /** Tells creations under way that their sandbox is no longer wanted. */
+  readonly #removals = new Map<string, AbortController>();
   readonly #launches: Semaphore;
   #observer: DriverObserver = { changed: () => undefined };
   #isolation: IsolationReport | null = null;
@@ -86,7 +90,7 @@ export class LocalDriver implements SandboxDriver {
     this.#log.info(this.#isolation, 'isolation of local sandboxes');
     for (const record of this.#state.read()) this.#records.set(record.id, record);
     await this.sweep();
-    this.#images.sweep();
+    await this.#sweepBuilds();
     await Promise.all([...this.#records.values()].map((record) => this.#takeUp(record)));
   }
 
@@ -134,6 +138,8 @@ export class LocalDriver implements SandboxDriver {
     const record = this.#records.get(id);
     if (!record) return Promise.resolve();
     this.#records.delete(id);
+    this.#removals.get(id)?.abort(new SandboxDriverError('SANDBOX_REMOVED', `sandbox ${id} was removed`, false));
+    this.#removals.delete(id);
     const removal = this.#destroy(record)
       .then(() => this.#state.remove(id, record.socket))
       .finally(() => this.#removing.delete(id));
@@ -180,6 +186,14 @@ export class LocalDriver implements SandboxDriver {
     return Promise.resolve();
   }
 
+  /** Removes what builds left that died with an earlier manager. */
+  async #sweepBuilds(): Promise<void> {
+    await killProcesses(join(this.#state.root, 'images', '.build-'), KILL_MS);
+    this.#images.sweep();
+    this.#state.sweepSockets(this.#records.values());
+    for (const name of cgroupsOf(`${this.#state.tag}-build-`)) await removeCgroups(`espalier/${name}`);
+  }
+
   /** Re-attaches to a sandbox of an earlier manager, or starts over one that was still being created. */
   async #takeUp(record: LocalRecord): Promise<void> {
     if (record.phase === 'failed') return;
@@ -191,6 +205,13 @@ export class LocalDriver implements SandboxDriver {
     }
     if (!(await this.check(record.id))) return;
     this.#observer.changed(record);
+  }
+
+  /** Aborts when the sandbox is removed. */
+  #removal(id: string): AbortSignal {
+    const known = this.#removals.get(id) ?? new AbortController();
+    this.#removals.set(id, known);
+    return known.signal;
   }
 
   /** Creates in the background; every outcome goes to the record. */
@@ -220,6 +241,7 @@ export class LocalDriver implements SandboxDriver {
       this.#update(first, { message: 'Building image' });
       image = await this.#builder.ensure(
         await readTaskImage(this.#options.objects, request.task_package, this.#settings.defaultWorkdir),
+        this.#removal(id),
       );
     }
     const workdir = image.workdir ?? this.#settings.defaultWorkdir;
@@ -272,6 +294,8 @@ export class LocalDriver implements SandboxDriver {
     }
     await killProcesses(spec.nonce, KILL_MS);
     const text = launchLog(spec.directory);
+    if (ended && CANNOT_ISOLATE.test(text))
+      throw new SandboxDriverError('SANDBOX_ISOLATION', `this machine cannot isolate the sandbox: ${text}`, false);
     throw new SandboxDriverError(
       'SANDBOX_CREATE',
       ended

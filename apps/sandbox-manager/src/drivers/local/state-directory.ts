@@ -89,6 +89,15 @@ export class StateDirectory {
     return join(this.#sockets, `${randomBytes(8).toString('hex')}.sock`);
   }
 
+  /** Removes sockets that none of these records names. */
+  sweepSockets(records: Iterable<LocalRecord>): void {
+    const used = new Set([...records].map((record) => record.socket));
+    for (const name of readdirSync(this.#sockets)) {
+      const path = join(this.#sockets, name);
+      if (!used.has(path)) rmSync(path, { force: true });
+    }
+  }
+
   read(): LocalRecord[] {
     return this.ids().flatMap((id) => {
       try {

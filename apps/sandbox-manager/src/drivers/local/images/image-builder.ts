@@ -26,35 +26,66 @@ export interface ImageBuilderOptions {
 
 const MAX_LOG = 2_000;
 
+interface RunningBuild {
+  readonly image: Promise<LocalImage>;
+  readonly abort: AbortController;
+  /** How many sandboxes need it. */
+  waiting: number;
+}
+
 /** Builds images from Dockerfile plans, one build per key at a time. */
 export class ImageBuilder {
   readonly #options: ImageBuilderOptions;
-  readonly #building = new Map<string, Promise<LocalImage>>();
+  readonly #building = new Map<string, RunningBuild>();
 
   constructor(options: ImageBuilderOptions) {
     this.#options = options;
   }
 
-  /** The image, built unless it is there. Throws `IMAGE_BUILD` naming the line, or `IMAGE_CONTEXT`. */
-  async ensure(image: TaskImage): Promise<LocalImage> {
+  /**
+   * The image, built unless it is there. A build that nobody waits for any more is given up. Throws `IMAGE_BUILD` naming
+   * the line, or `IMAGE_CONTEXT`; the signal's reason when it aborts.
+   */
+  async ensure(image: TaskImage, signal: AbortSignal): Promise<LocalImage> {
     const key = imageKey(image);
     const found = this.#options.store.find(key);
     if (found) return found;
-    const running = this.#building.get(key);
-    if (running) return running;
-    const building = this.#build(key, image).finally(() => this.#building.delete(key));
-    this.#building.set(key, building);
-    return building;
+    signal.throwIfAborted();
+    const running = this.#building.get(key) ?? this.#begin(key, image);
+    running.waiting += 1;
+    const given = Promise.withResolvers<never>();
+    const giveUp = (): void => given.reject(signal.reason as Error);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await Promise.race([running.image, given.promise]);
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+      running.waiting -= 1;
+      if (running.waiting === 0) {
+        running.abort.abort(new SandboxDriverError('IMAGE_BUILD', 'nobody waits for the image any more', true));
+        // A later request must not join a build that is being given up.
+        if (this.#building.get(key) === running) this.#building.delete(key);
+      }
+    }
   }
 
-  async #build(key: string, image: TaskImage): Promise<LocalImage> {
+  #begin(key: string, image: TaskImage): RunningBuild {
+    const abort = new AbortController();
+    const running: RunningBuild = { abort, waiting: 0, image: this.#build(key, image, abort.signal) };
+    // Its waiters may all be gone when it fails.
+    running.image.catch(() => undefined);
+    this.#building.set(key, running);
+    return running;
+  }
+
+  async #build(key: string, image: TaskImage, signal: AbortSignal): Promise<LocalImage> {
     const { store } = this.#options;
     const { directory, upper, work } = store.begin();
     try {
       if (image.plan.steps.length === 0) return store.commit(directory, key, image, true);
       const sandbox = await this.#options.open(upper, work);
       try {
-        await this.#apply(sandbox, image);
+        await this.#apply(sandbox, image, signal);
       } finally {
         await sandbox.close();
       }
@@ -65,10 +96,11 @@ export class ImageBuilder {
     }
   }
 
-  async #apply({ id, access }: BuildSandbox, { plan, context }: TaskImage): Promise<void> {
+  async #apply({ id, access }: BuildSandbox, { plan, context }: TaskImage, signal: AbortSignal): Promise<void> {
     const { agents } = this.#options;
     const deadline = performance.now() + this.#options.timeoutMs;
     for (const step of plan.steps) {
+      signal.throwIfAborted();
       switch (step.kind) {
         case 'mkdir':
           await this.#run(
@@ -76,6 +108,7 @@ export class ImageBuilder {
             access,
             { argv: ['mkdir', '-p', step.path], workdir: '/', env: {}, line: step.line },
             deadline,
+            signal,
           );
           break;
         case 'copy':
@@ -92,7 +125,7 @@ export class ImageBuilder {
           break;
         }
         case 'run':
-          await this.#run(id, access, step, deadline);
+          await this.#run(id, access, step, deadline, signal);
           break;
       }
     }
@@ -108,6 +141,7 @@ export class ImageBuilder {
       readonly line: number;
     },
     deadline: number,
+    signal: AbortSignal,
   ): Promise<void> {
     const { agents } = this.#options;
     const jobId = randomBytes(12).toString('hex');
@@ -118,8 +152,9 @@ export class ImageBuilder {
       jobId,
       { argv: step.argv, cwd: step.workdir, env: step.env, timeout_ms: timeoutMs },
       20_000,
+      signal,
     );
-    while (job.state === 'running') job = await agents.getJob(id, access, jobId, 20_000);
+    while (job.state === 'running') job = await agents.getJob(id, access, jobId, 20_000, signal);
     if (job.state === 'exited' && job.exit_code === 0) return;
     const how =
       job.state === 'timed_out' ? 'did not end in time' : `ended with ${job.exit_code ?? job.signal ?? job.state}`;
