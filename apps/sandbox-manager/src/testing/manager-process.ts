@@ -81,14 +81,16 @@ export class ManagerProcess {
         ...more,
       },
     });
-    this.#child = child;
     let complaint = '';
     child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
     for (let tries = 0; ; tries += 1) {
       if (child.exitCode !== null || tries > 600) throw new Error(`the manager did not start: ${complaint}`);
       try {
         const response = await fetch(`${this.url}/health`);
-        if (response.ok) return;
+        if (response.ok) {
+          this.#child = child;
+          return;
+        }
       } catch {
         await delay(50);
       }
@@ -132,8 +134,20 @@ export class ManagerProcess {
     return { processes, mounts, directories: [...below('sandboxes'), ...below('sock')] };
   }
 
+  /** Through the API, which also removes control groups. */
+  async #deleteAll(): Promise<void> {
+    if (!this.#child) return;
+    const headers = { 'x-api-key': this.key };
+    const answer = await fetch(`${this.url}/v1/sandboxes`, { headers });
+    const { sandboxes } = (await answer.json()) as { sandboxes: { sandbox_id: string }[] };
+    await Promise.all(
+      sandboxes.map(({ sandbox_id: id }) => fetch(`${this.url}/sandboxes/${id}`, { method: 'DELETE', headers })),
+    );
+  }
+
   /** Ends the manager, its sandboxes and its directory. */
   async dispose(): Promise<void> {
+    await this.#deleteAll();
     await this.end('SIGTERM');
     for (const pid of readdirSync('/proc')) {
       try {
