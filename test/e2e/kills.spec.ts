@@ -34,11 +34,14 @@ it(
       breaker: { window: 50, min_attempts: 50, max_infra_share: 1 },
     });
     let seen = 0;
+    /** Called at each start of a harness, with the worker that started it. */
+    let onHarness: ((worker: string) => void) | undefined;
     const consumer = session.kafka.broadcast({
-      topics: ['rollout.ended'],
-      from: 'earliest',
-      handler: () => {
-        seen += 1;
+      topics: ['rollout.ended', 'rollout.reported'],
+      from: 'latest',
+      handler: (event) => {
+        if (event.topic === 'rollout.ended') seen += 1;
+        else if (event.value.phase === 'harness') onHarness?.(event.value.worker_id);
       },
     });
     await consumer.start();
@@ -47,14 +50,26 @@ it(
       const before = seen;
       await expect.poll(() => seen, { timeout: 3 * MINUTES, interval: 100 }).toBeGreaterThan(before + 5);
     };
-    for (const victim of VICTIMS) {
+    // A runner is struck while a harness of its own runs.
+    const strike = async (victim: string, signal: NodeJS.Signals): Promise<void> => {
       await goingOn();
-      expect(session.plane.kill(victim)).toBe(true);
+      if (victim.startsWith('rollout-runner'))
+        await new Promise<void>((resolve) => {
+          onHarness = (worker) => {
+            if (!worker.startsWith(`${victim}.`)) return;
+            onHarness = undefined;
+            session.plane.kill(victim, signal);
+            resolve();
+          };
+        });
+      else expect(session.plane.kill(victim, signal)).toBe(true);
+    };
+    for (const victim of VICTIMS) {
+      await strike(victim, 'SIGKILL');
       await session.plane.ready(victim);
     }
     for (const victim of ['trainer-gateway', 'rollout-runner']) {
-      await goingOn();
-      session.plane.kill(victim, 'SIGSTOP');
+      await strike(victim, 'SIGSTOP');
       await new Promise((resolve) => setTimeout(resolve, FROZEN_MS));
       session.plane.kill(victim, 'SIGCONT');
       await session.plane.ready(victim);
@@ -66,6 +81,9 @@ it(
     const audit = await session.cli('audit', 'kills', '--json');
     expect(audit.code, audit.stdout + audit.stderr).toBe(0);
     expect(ended.progress?.batches_trained).toBeGreaterThan(0);
+    const adopted = (await session.stored('rollout.requested')).filter((event) => event.kind === 'ADOPT').length;
+    const replaced = (await session.stored('rollout.ended')).filter((event) => event.outcome === 'REPLACED').length;
+    expect(adopted + replaced, 'nothing was in flight at any kill').toBeGreaterThan(0);
   },
   20 * MINUTES,
 );

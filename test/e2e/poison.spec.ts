@@ -16,7 +16,7 @@ afterAll(() => session.stop(), MINUTES);
 function foreign(name: TopicName): Buffer {
   const envelope = { event_id: 'poison', occurred_at: 1, run_id: 'poison', producer: 'poison' };
   return name === 'learner.joined'
-    ? encodeEvent('group.commanded', { ...envelope, group_id: 'poison/t/0', command: 'CANCEL' })
+    ? encodeEvent('group.commanded', { ...envelope, group_id: 'poison/t/0', command: 'CANCEL', reason: 'POISON' })
     : encodeEvent('learner.joined', { ...envelope, command_id: 'c', learner_id: 'l' });
 }
 

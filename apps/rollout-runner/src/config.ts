@@ -16,11 +16,11 @@ export const rolloutRunnerConfig = z.object({
   ESPALIER_MODEL_TRIES: z.coerce.number().int().min(1).max(50).default(6),
   /** How long a harness may take to end after a budget refusal, milliseconds. */
   ESPALIER_BUDGET_GRACE_MS: z.coerce.number().int().min(0).default(20_000),
-  /** Leave a running harness to an adopter when its claim is lost or given back. Needs a group that asks for adoptions. */
+  /** Leave a running harness to an adopter when its claim is lost or given back. */
   ESPALIER_DETACH: z
     .enum(['true', 'false', '1', '0'])
     .transform((value) => value === 'true' || value === '1')
-    .default(false),
+    .default(true),
 });
 
 export type RolloutRunnerConfig = z.infer<typeof rolloutRunnerConfig>;

@@ -371,6 +371,32 @@ describe('a run from tasks to trained batches', () => {
   });
 });
 
+const CLAIM = {
+  run_id: 'r',
+  group_id: 'r/t/0',
+  attempt_id: 'r/t/0/r0/a0',
+  work: 'ROLLOUT',
+  work_id: 'r/t/0/r0/a0',
+  kind: 'CLAIMED',
+  worker_id: 'w',
+  claim_id: 'c',
+};
+
+/** A group processor with one open group, `r/t/0`. */
+function opened(): MachineDriver {
+  const driver = new MachineDriver(new GroupMachine());
+  const event = {
+    run_id: 'r',
+    group_id: 'r/t/0',
+    admission: 0,
+    task: { task_id: 't', package: objectRef() },
+    spec: runConfig(),
+    policy_version: 0,
+  };
+  driver.apply({ topic: 'group.opened', value: asLogged('group.opened', event, 1) }, 1);
+  return driver;
+}
+
 describe('commands and bad input', () => {
   it('parks tasks of a run that comes later, and gives up those of one that never comes', () => {
     const loop = new Loop(calm(8));
@@ -420,47 +446,31 @@ describe('commands and bad input', () => {
   });
 
   it('answers claims of unknown work and second claims with a denial', () => {
-    const driver = new MachineDriver(new GroupMachine());
-    const claim = {
-      run_id: 'r',
-      group_id: 'r/t/0',
-      attempt_id: 'r/t/0/r0/a0',
-      work: 'ROLLOUT',
-      work_id: 'r/t/0/r0/a0',
-      kind: 'CLAIMED',
-      worker_id: 'w',
-      claim_id: 'c',
-    };
-    const say = (value: object): LoggedEvent[] =>
-      driver.apply({ topic: 'rollout.reported', value: asLogged('rollout.reported', value, 1) }, 1);
-    expect(say(claim)[0]?.value).toMatchObject({ verdict: 'DENIED', reason: 'UNKNOWN_WORK', claim_id: 'c' });
-    const { group, ...rest } = runConfig();
-    driver.apply(
-      {
-        topic: 'group.opened',
-        value: asLogged(
-          'group.opened',
-          {
-            run_id: 'r',
-            group_id: 'r/t/0',
-            admission: 0,
-            task: { task_id: 't', package: objectRef() },
-            spec: { ...rest, group },
-            policy_version: 0,
-          },
-          1,
-        ),
-      },
-      1,
-    );
-    expect(say(claim)[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 1, claim_id: 'c' });
-    expect(say(claim)[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 1, claim_id: 'c' });
-    expect(say({ ...claim, claim_id: 'other' })[0]?.value).toMatchObject({ verdict: 'DENIED', reason: 'HELD' });
-    expect(say({ ...claim, kind: 'RELEASED', epoch: 1 })[0]).toMatchObject({ topic: 'rollout.requested' });
-    expect(say({ ...claim, claim_id: 'other' })[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 2 });
-    expect(say({ ...claim, kind: 'PHASE', epoch: 1 })[0]?.value).toMatchObject({
-      verdict: 'CANCELLED',
-      reason: 'NOT_HELD',
-    });
+    const driver = opened();
+    const say = (more: object): LoggedEvent[] =>
+      driver.apply({ topic: 'rollout.reported', value: asLogged('rollout.reported', { ...CLAIM, ...more }, 1) }, 1);
+    const nobody = { group_id: 'r/t/1', attempt_id: 'r/t/1/r0/a0', work_id: 'r/t/1/r0/a0' };
+    expect(say(nobody)[0]?.value).toMatchObject({ verdict: 'DENIED', reason: 'UNKNOWN_WORK', claim_id: 'c' });
+    expect(say({})[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 1, claim_id: 'c' });
+    expect(say({})[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 1, claim_id: 'c' });
+    expect(say({ claim_id: 'other' })[0]?.value).toMatchObject({ verdict: 'DENIED', reason: 'HELD' });
+    expect(say({ kind: 'RELEASED', epoch: 1 })[0]).toMatchObject({ topic: 'rollout.requested' });
+    expect(say({ claim_id: 'other' })[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 2 });
+    expect(say({ kind: 'PHASE', epoch: 1 })[0]?.value).toMatchObject({ verdict: 'DENIED', reason: 'NOT_HELD' });
+  });
+
+  it('asks for an adoption when a runner is lost while the harness runs, and starts anew before that', () => {
+    const driver = opened();
+    const say = (more: object): LoggedEvent[] =>
+      driver.apply({ topic: 'rollout.reported', value: asLogged('rollout.reported', { ...CLAIM, ...more }, 1) }, 1);
+    say({});
+    let [denied, again] = driver.fireDue(20_000);
+    expect(denied?.value).toMatchObject({ verdict: 'DENIED', reason: 'LEASE_EXPIRED', epoch: 1, claim_id: 'c' });
+    expect(again?.value).toMatchObject({ attempt_id: CLAIM.attempt_id, kind: 'START', epoch: 2 });
+    say({ claim_id: 'd' });
+    say({ claim_id: 'd', kind: 'PHASE', phase: 'harness', epoch: 2, sandbox_id: 'box', model_log_from: 17 });
+    [denied, again] = driver.fireDue(60_000);
+    expect(again?.value).toMatchObject({ kind: 'ADOPT', epoch: 3, sandbox_id: 'box', model_log_from: 17 });
+    expect(say({ claim_id: 'e' })[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 3, model_log_from: 17 });
   });
 });

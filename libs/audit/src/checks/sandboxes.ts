@@ -1,7 +1,10 @@
 import type { Check } from './check.ts';
 import { groupBy } from './run-index.ts';
 
-/** Sandboxes live once: created, then ready and used, then ended; a recorded attempt used one that was created. */
+/**
+ * Sandboxes live once: created, then ready and used, then ended; a recorded attempt used one that was created. Only warnings:
+ * the manager's history is told without waiting for it, so a killed manager may leave a gap in it, or begin a sandbox again.
+ */
 export const checkSandboxes: Check = (run, findings) => {
   const events = run.log.of('sandbox.reported');
   if (events.length === 0 || run.truncated('sandbox.reported')) return;
@@ -12,17 +15,17 @@ export const checkSandboxes: Check = (run, findings) => {
     for (const event of history) {
       switch (event.value.kind) {
         case 'CREATED':
-          if (created) findings.violation('SANDBOX_CREATED_TWICE', event, `sandbox ${id} was created before`);
-          if (ended) findings.violation('SANDBOX_REVIVED', event, `sandbox ${id} is created after it ended`);
+          if (created) findings.warning('SANDBOX_CREATED_TWICE', event, `sandbox ${id} was created before`);
+          if (ended) findings.warning('SANDBOX_REVIVED', event, `sandbox ${id} is created after it ended`);
           created = true;
           break;
         case 'READY':
         case 'COMMAND':
         case 'ENDED':
-          if (!created) findings.violation('SANDBOX_NOT_CREATED', event, `sandbox ${id} was never created before this`);
+          if (!created) findings.warning('SANDBOX_NOT_CREATED', event, `sandbox ${id} was never created before this`);
           if (ended && event.value.kind === 'ENDED')
             findings.warning('SANDBOX_ENDED_TWICE', event, `sandbox ${id} had ended`);
-          else if (ended) findings.violation('SANDBOX_REVIVED', event, `sandbox ${id} acts after it ended`);
+          else if (ended) findings.warning('SANDBOX_REVIVED', event, `sandbox ${id} acts after it ended`);
           ended ||= event.value.kind === 'ENDED';
           break;
         case 'UNKNOWN':

@@ -1,7 +1,10 @@
 import { attemptIdFor, rolloutIdFor, type Failure, type HarnessConfig } from '@espalier/contracts';
 import { seedFrom } from '../state/canonical.ts';
 import { endAttempt, headOf, writeAttempt, writeHead, type OpenGroup } from './context.ts';
-import { deadlineTimer, type AttemptEntry } from './entries.ts';
+import { deadlineTimer, leaseTimer, overdueTimer, type AttemptEntry } from './entries.ts';
+
+/** Most claims on one attempt before it counts as failed. */
+const MAX_CLAIMS = 8;
 
 /** The harness of a rollout: by weight, from the group's seed, the same for every attempt of the rollout. */
 export function harnessFor(harnesses: readonly HarnessConfig[], seed: number, rolloutIndex: number): HarnessConfig {
@@ -54,7 +57,7 @@ function requestNew(group: OpenGroup, rolloutIndex: number, attemptNo: number): 
   request(group, attempt, deadlineAt);
 }
 
-function request(group: OpenGroup, attempt: AttemptEntry, deadlineAt: number): void {
+function request(group: OpenGroup, attempt: AttemptEntry, deadlineAt: number, kind: 'START' | 'ADOPT' = 'START'): void {
   const { runId, groupId, spec, task, policyVersion } = group.frozen;
   group.work.emit('rollout.requested', {
     run_id: runId,
@@ -63,7 +66,7 @@ function request(group: OpenGroup, attempt: AttemptEntry, deadlineAt: number): v
     attempt_id: attempt.attemptId,
     attempt_no: attempt.attemptNo,
     rollout_index: attempt.rolloutIndex,
-    kind: 'START',
+    kind,
     epoch: attempt.epoch + 1,
     purpose: spec.purpose,
     task,
@@ -73,15 +76,32 @@ function request(group: OpenGroup, attempt: AttemptEntry, deadlineAt: number): v
     policy_version: policyVersion,
     seed: seedFrom(spec.seed, attempt.rolloutIndex, attempt.attemptNo),
     deadline_at: deadlineAt,
+    sandbox_id: kind === 'ADOPT' ? attempt.sandboxId : null,
+    model_log_from: kind === 'ADOPT' ? attempt.modelLogFrom : null,
     idempotency_key: `${attempt.attemptId}#${attempt.epoch + 1}`,
   });
 }
 
-/** A claim given back before the harness started: the same attempt is asked for again. */
-export function requestAgain(group: OpenGroup, attempt: AttemptEntry): void {
-  const again = writeAttempt(group, { ...attempt, state: 'REQUESTED', claimId: null, workerId: null, phase: null });
-  request(group, again, group.work.now + group.timings.attemptDeadlineMs);
+/**
+ * A claim ended without a record. Before the harness started the same attempt is asked for again; while the harness runs in
+ * its sandbox another runner is asked to adopt it; else the attempt is replaced. An adopter that finds the sandbox gone
+ * records that, which replaces the attempt.
+ */
+export function claimLost(group: OpenGroup, attempt: AttemptEntry, failure: Failure): void {
+  group.work.clearTimer(leaseTimer(attempt.attemptId, attempt.epoch));
+  group.work.clearTimer(overdueTimer(attempt.attemptId));
+  const deadlineAt = group.work.now + group.timings.attemptDeadlineMs;
+  // An attempt that ends every runner that takes it is not handed on for ever.
+  if (attempt.epoch >= MAX_CLAIMS) replaceAttempt(group, attempt, failure);
+  else if (attempt.phase === null || attempt.phase === 'sandbox')
+    request(group, vacated(group, attempt, null), deadlineAt);
+  else if (attempt.phase === 'harness' && attempt.sandboxId !== null)
+    request(group, vacated(group, attempt, attempt.phase), deadlineAt, 'ADOPT');
+  else replaceAttempt(group, attempt, failure);
 }
+
+const vacated = (group: OpenGroup, attempt: AttemptEntry, phase: string | null): AttemptEntry =>
+  writeAttempt(group, { ...attempt, state: 'REQUESTED', claimId: null, workerId: null, phase });
 
 /**
  * An attempt failed for a reason that is not the policy's: it is replaced by a new attempt of the same rollout, or, with

@@ -1,14 +1,11 @@
 import { workerLost } from './failures.ts';
-import type { RolloutReported } from '@espalier/contracts';
-import { replaceAttempt, requestAgain } from './attempts.ts';
+import type { RolloutReported, RulingVerdict } from '@espalier/contracts';
+import { claimLost } from './attempts.ts';
 import { attemptOf, rule, writeAttempt, type OpenGroup } from './context.ts';
 import { leaseTimer, overdueTimer, type AttemptEntry, type ScoringState } from './entries.ts';
 import { judge } from './judgement.ts';
 import { loseScoring } from './results.ts';
 import { scoringOf, writeScoring } from './scoring.ts';
-
-/** Phases before the harness has started: such a claim can be given back without a trace. */
-const BEFORE_HARNESS: ReadonlySet<string | null> = new Set([null, 'sandbox']);
 
 /** A worker's word on work that it holds or wants. */
 export function onReported(group: OpenGroup, report: RolloutReported): void {
@@ -33,12 +30,17 @@ export function onReported(group: OpenGroup, report: RolloutReported): void {
 }
 
 /** The answer to word about work that is not (or no longer) the sender's. */
-export function refuse(group: Pick<OpenGroup, 'work'>, report: RolloutReported, reason: string): void {
+export function refuse(
+  group: Pick<OpenGroup, 'work'>,
+  report: RolloutReported,
+  reason: string,
+  verdict: RulingVerdict = report.kind === 'CLAIMED' ? 'DENIED' : 'CANCELLED',
+): void {
   rule(group.work, {
     work: report.work,
     workId: report.work_id,
     attemptId: report.attempt_id,
-    verdict: report.kind === 'CLAIMED' ? 'DENIED' : 'CANCELLED',
+    verdict,
     epoch: report.epoch,
     workerId: report.worker_id,
     claimId: report.claim_id,
@@ -46,7 +48,7 @@ export function refuse(group: Pick<OpenGroup, 'work'>, report: RolloutReported, 
   });
 }
 
-function grant(group: OpenGroup, report: RolloutReported, epoch: number): void {
+function grant(group: OpenGroup, report: RolloutReported, epoch: number, modelLogFrom: number | null = null): void {
   rule(group.work, {
     work: report.work,
     workId: report.work_id,
@@ -55,6 +57,7 @@ function grant(group: OpenGroup, report: RolloutReported, epoch: number): void {
     epoch,
     workerId: report.worker_id,
     claimId: report.claim_id,
+    modelLogFrom,
   });
 }
 
@@ -62,14 +65,16 @@ function onRollout(group: OpenGroup, attempt: AttemptEntry, report: RolloutRepor
   const holds = attempt.state === 'CLAIMED' && attempt.claimId === report.claim_id;
   switch (report.kind) {
     case 'CLAIMED':
-      if (holds) grant(group, report, attempt.epoch);
+      if (holds) grant(group, report, attempt.epoch, attempt.modelLogFrom);
       else if (attempt.state === 'REQUESTED') claimRollout(group, attempt, report);
       else refuse(group, report, attempt.state === 'CLAIMED' ? 'HELD' : 'ENDED');
       return;
     case 'PHASE':
     case 'ADOPTED':
       if (!holds || attempt.epoch !== report.epoch) {
-        refuse(group, report, 'NOT_HELD');
+        // To a worker that lost the work to another, a denial: it must leave the sandbox to its adopter.
+        if (attempt.state === 'ENDED') refuse(group, report, 'ENDED');
+        else refuse(group, report, 'NOT_HELD', 'DENIED');
         return;
       }
       writeAttempt(group, {
@@ -81,17 +86,13 @@ function onRollout(group: OpenGroup, attempt: AttemptEntry, report: RolloutRepor
       return;
     case 'RELEASED':
       if (!holds || attempt.epoch !== report.epoch) return;
-      group.work.clearTimer(leaseTimer(attempt.attemptId, attempt.epoch));
-      group.work.clearTimer(overdueTimer(attempt.attemptId));
-      if (BEFORE_HARNESS.has(attempt.phase)) requestAgain(group, attempt);
-      else
-        replaceAttempt(group, attempt, {
-          class: 'CONTROL',
-          code: 'PREEMPTED',
-          message: `the runner gave the attempt back: ${report.reason ?? 'draining'}`,
-          stage: attempt.phase,
-          retryable: true,
-        });
+      claimLost(group, attempt, {
+        class: 'CONTROL',
+        code: 'PREEMPTED',
+        message: `the runner gave the attempt back: ${report.reason ?? 'draining'}`,
+        stage: attempt.phase,
+        retryable: true,
+      });
       judge(group);
       return;
     case 'UNKNOWN':
@@ -113,14 +114,13 @@ function claimRollout(group: OpenGroup, attempt: AttemptEntry, report: RolloutRe
     epoch,
     claimId: report.claim_id,
     workerId: report.worker_id,
-    phase: null,
   });
   group.work.setTimer(leaseTimer(attempt.attemptId, epoch), group.work.now + group.timings.leaseMs);
   group.work.setTimer(
     overdueTimer(attempt.attemptId),
     group.work.now + limits.setup_ms + wall + group.timings.overdueSlackMs,
   );
-  grant(group, report, epoch);
+  grant(group, report, epoch, attempt.modelLogFrom);
 }
 
 function onScoring(group: OpenGroup, attempt: AttemptEntry, report: RolloutReported): void {

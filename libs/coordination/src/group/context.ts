@@ -59,6 +59,8 @@ export interface Ruling {
   readonly workerId?: string | null;
   readonly claimId?: string | null;
   readonly reason?: string;
+  /** GRANTED: where the attempt's model log starts, for an adopter. */
+  readonly modelLogFrom?: number | null;
 }
 
 export function rule(work: Workspace, ruling: Ruling): void {
@@ -74,6 +76,7 @@ export function rule(work: Workspace, ruling: Ruling): void {
     worker_id: ruling.workerId ?? null,
     claim_id: ruling.claimId ?? null,
     reason: ruling.reason ?? null,
+    model_log_from: ruling.modelLogFrom ?? null,
   });
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@espalier/contracts';
 import { Workspace } from '../state/workspace.ts';
 import { DEFAULT_TIMINGS, type Timings } from '../timings.ts';
-import { replaceAttempt } from './attempts.ts';
+import { claimLost, replaceAttempt } from './attempts.ts';
 import { onReported, refuse } from './claims.ts';
 import { attemptOf, attemptsOf, endAttempt, findGroup, headOf, rule, type OpenGroup } from './context.ts';
 import { forgetTimer, frozenKey, headKey, leaseTimer, type GroupFrozen, type GroupHead } from './entries.ts';
@@ -111,11 +111,18 @@ export class GroupMachine implements StateMachine {
               workerLost('SCORER_LOST', `no heartbeat from the scorer of ${subject}`),
             );
         } else if (attempt.state === 'CLAIMED' && attempt.epoch === Number(epoch)) {
-          replaceAttempt(
-            group,
-            attempt,
-            workerLost('RUNNER_LOST', `no heartbeat from ${attempt.workerId ?? 'the runner'}`),
-          );
+          // Should the worker only have been frozen: it is no longer the holder, and leaves the sandbox to the next one.
+          rule(work, {
+            work: 'ROLLOUT',
+            workId: attempt.attemptId,
+            attemptId: attempt.attemptId,
+            verdict: 'DENIED',
+            epoch: attempt.epoch,
+            workerId: attempt.workerId,
+            claimId: attempt.claimId,
+            reason: 'LEASE_EXPIRED',
+          });
+          claimLost(group, attempt, workerLost('RUNNER_LOST', `no heartbeat from ${attempt.workerId ?? 'the runner'}`));
           judge(group);
         }
         break;

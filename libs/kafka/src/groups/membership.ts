@@ -10,9 +10,10 @@ import { stickyCoPartition } from './sticky-assignor.ts';
 
 /** Default times of group consumers. */
 export const DEFAULT_TIMINGS: ConsumerTimings = {
-  sessionTimeoutMs: 30_000,
-  heartbeatMs: 3_000,
-  rebalanceTimeoutMs: 60_000,
+  // Short: heartbeats do not wait for handlers, and until a killed member's session ends nobody reads its partitions.
+  sessionTimeoutMs: 10_000,
+  heartbeatMs: 2_500,
+  rebalanceTimeoutMs: 30_000,
   stallMs: 60_000,
 };
 
