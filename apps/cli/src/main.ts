@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 // Nothing of the plane is imported before the version is known: older Nodes cannot load it.
 const NEEDED = 24;
+const LEFT_OPEN_MS = 1_000;
 
 if (Number(process.versions.node.split('.')[0]) >= NEEDED) await runHere();
 else runOnBundledNode();
@@ -29,6 +30,8 @@ async function runHere(): Promise<void> {
       process.exitCode = code;
     },
   });
+  // A connection that something left open must not keep a finished command alive.
+  setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
 }
 
 /** `node main.js` with an older Node: the one that the repository brings does the work. */

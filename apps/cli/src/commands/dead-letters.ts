@@ -38,7 +38,8 @@ async function* deadLetters(kafka: KafkaPort): AsyncIterable<readonly [DeadLette
   }
 }
 
-function letterOf(name: TopicName, { topic, partition, offset, headers, timestamp }: RawRecord): DeadLetter {
+function letterOf(name: TopicName, record: RawRecord): DeadLetter {
+  const { topic, partition, offset, headers, timestamp } = record;
   const place = ['x-original-topic', 'x-original-partition', 'x-original-offset'].map(
     (header) => headers[header] ?? '?',
   );
@@ -47,10 +48,16 @@ function letterOf(name: TopicName, { topic, partition, offset, headers, timestam
     name,
     code: headers['x-error-code'] ?? 'UNKNOWN',
     message: headers['x-error-message'] ?? '',
-    run_id: headers['x-run-id'] ?? null,
+    run_id: headers['x-run-id'] ?? runOf(name, record),
     buried_at: timestamp,
     original: place.join(':'),
   };
+}
+
+/** What another producer wrote has no such header, but may well decode. */
+function runOf(name: TopicName, record: RawRecord): string | null {
+  const event = decoded(name, record) as { readonly run_id?: string | null } | null;
+  return event?.run_id ?? null;
 }
 
 export async function listDeadLetters(
