@@ -6,6 +6,6 @@ export { partitionFor } from './produce/partitioner.ts';
 export { derivedId } from './produce/derived-id.ts';
 export { openKafka } from './open.ts';
 export { deadLetter } from './consume/dead-letter.ts';
-export { stampEvent, idsInHeaders, type StampedRecord } from './produce/stamp.ts';
+export { idHeaders, stampEvent, idsInHeaders, type StampedRecord } from './produce/stamp.ts';
 export { consumedEvent, storedEvent, topicNameOf } from './records/decoded.ts';
 export { MAX_RECORD_BYTES } from './produce/batching-producer.ts';

@@ -45,7 +45,8 @@ export function stampEvent<T extends TopicName>(
   };
 }
 
-function idHeaders(
+/** The headers that name an event and what it belongs to. */
+export function idHeaders(
   topic: TopicName,
   eventId: string,
   fields: Readonly<Record<string, unknown>>,

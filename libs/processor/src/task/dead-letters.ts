@@ -1,6 +1,6 @@
 import { keyOf, topicOf, type Rejection, type TopicName } from '@espalier/contracts';
 import { encodeEvent } from '@espalier/avro';
-import { deadLetter, type OutgoingRecord, type RawRecord } from '@espalier/kafka';
+import { deadLetter, idHeaders, type OutgoingRecord, type RawRecord } from '@espalier/kafka';
 import type { TaskParts } from './parts.ts';
 
 /** A record as a dead letter of the processor, to be stored in the transaction that passes it by. */
@@ -23,7 +23,7 @@ export const deadEvent = (parts: TaskParts, event: NonNullable<Rejection['event'
       offset: -1,
       key: Buffer.from(keyOf(event.topic, event.value) ?? ''),
       value: encodeEvent(event.topic, event.value),
-      headers: {},
+      headers: idHeaders(event.topic, event.value.event_id, { ...event.value }),
       timestamp: event.value.occurred_at,
     },
     error,
