@@ -4,6 +4,7 @@ import kafkajs, { type Kafka as KafkaClient, type RetryOptions, type SASLOptions
 import type { KafkaConnection, KafkaLogger } from '../port.ts';
 import { quietIdleConnections } from './idle-timer.ts';
 import { silentLogger } from './log.ts';
+import { shortenTransactions } from './transaction-requests.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -14,6 +15,7 @@ function prepare(): void {
   if (prepared) return;
   prepared = true;
   quietIdleConnections();
+  shortenTransactions();
   kafkajs.CompressionCodecs[CompressionTypes.ZSTD] = () => ({
     compress: (encoder: { buffer: Buffer }) => compress(encoder.buffer),
     decompress: (buffer: Buffer) => decompress(buffer),
