@@ -51,6 +51,8 @@ export class Step {
   readonly #state: Overlay;
   readonly #timers = new Map<string, number | null>();
   readonly #digested: string[] = [];
+  /** Canonical JSON of the entries written here: it is needed for the digest and for the changelog. */
+  readonly #json = new Map<StoredEntry, string>();
 
   constructor(machine: StateMachine, store: KeyedStore, identity: StepIdentity, now: number) {
     this.#machine = machine;
@@ -98,10 +100,24 @@ export class Step {
   /** SHA-256 over outputs in order, changed entries and timers: what a replay must reproduce. */
   digest(): string {
     const hash = createHash('sha256');
-    hash.update(canonicalJson(this.#digested));
-    hash.update(canonicalJson(this.entries()));
-    hash.update(canonicalJson(this.timers()));
+    hash.update(JSON.stringify(this.#digested));
+    hash.update(
+      `[${this.entries()
+        .map(([key, entry]) => `[${JSON.stringify(key)},${this.#entryJson(entry)}]`)
+        .join(',')}]`,
+    );
+    hash.update(JSON.stringify(this.timers()));
     return hash.digest('hex');
+  }
+
+  /** The value of an entry of {@link entries} as canonical JSON. */
+  jsonOf(entry: StoredEntry): string {
+    return this.#json.get(entry) ?? canonicalJson(entry.value);
+  }
+
+  /** An entry as canonical JSON, made of its value's. */
+  #entryJson(entry: StoredEntry | null): string {
+    return entry === null ? 'null' : `{"kind":${JSON.stringify(entry.kind)},"value":${this.jsonOf(entry)}}`;
   }
 
   /** Makes the step true in memory, once it is true in the log. */
@@ -120,6 +136,7 @@ export class Step {
         if (at !== null && !Number.isFinite(at)) throw new TypeError(`timer ${key} is set to ${at}`);
       for (const [key, entry] of entries) {
         this.#state.write(key, entry?.stored ?? null);
+        if (entry !== null) this.#json.set(entry.stored, entry.json);
         this.bytes += (entry?.bytes ?? 0) + key.length;
       }
       for (const [key, at] of effects.timers) this.#timers.set(key, at);
@@ -152,7 +169,7 @@ export class Step {
 function checkedEntry(
   key: string,
   entry: { readonly kind: string; readonly value: object } | null,
-): { readonly stored: StoredEntry; readonly bytes: number } | null {
+): { readonly stored: StoredEntry; readonly json: string; readonly bytes: number } | null {
   if (key === '' || RESERVED.some((reserved) => key.startsWith(reserved)))
     throw new RangeError(`entry key "${key}" belongs to the host`);
   if (entry === null) return null;
@@ -160,5 +177,5 @@ function checkedEntry(
   const bytes = Buffer.byteLength(json);
   if (bytes > MAX_ENTRY_BYTES)
     throw new RangeError(`entry ${key} (${entry.kind}) takes ${bytes} bytes, ${MAX_ENTRY_BYTES} allowed; split it`);
-  return { stored: { kind: entry.kind, value: JSON.parse(json) as StoredEntry['value'] }, bytes };
+  return { stored: { kind: entry.kind, value: JSON.parse(json) as StoredEntry['value'] }, json, bytes };
 }

@@ -144,6 +144,7 @@ export class Batch {
       positions: [...this.positions],
       transactionNo: this.#identity.transactionNo,
       now: this.now,
+      jsonOf: (entry) => this.#step.jsonOf(entry),
     });
   }
 

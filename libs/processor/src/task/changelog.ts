@@ -63,8 +63,10 @@ export class Changelog {
     readonly positions: readonly (readonly [TopicName, number])[];
     readonly transactionNo: number;
     readonly now: number;
+    /** Canonical JSON of an entry's value, where it was made already. */
+    readonly jsonOf?: (entry: StoredEntry) => string;
   }): OutgoingRecord[] {
-    const { transactionNo, now } = change;
+    const { transactionNo, now, jsonOf } = change;
     const wrapped: (readonly [string, StoredEntry | null])[] = [
       ...change.entries,
       ...change.timers.map(
@@ -73,7 +75,7 @@ export class Changelog {
       ...change.positions.map(([topic, next]) => [POSITION + topic, { kind: 'position', value: { next } }] as const),
       [HEAD, { kind: 'head', value: { transaction_no: transactionNo, now } }],
     ];
-    return wrapped.map(([key, entry]) => this.#record(key, entry, `${transactionNo}/${key}`, now));
+    return wrapped.map(([key, entry]) => this.#record(key, entry, `${transactionNo}/${key}`, now, jsonOf));
   }
 
   /** Folds one record of the state topic into `state`. Throws {@link ProcessorStateError}. */
@@ -107,7 +109,13 @@ export class Changelog {
     }
   }
 
-  #record(key: string, entry: StoredEntry | null, id: string, now: number): OutgoingRecord {
+  #record(
+    key: string,
+    entry: StoredEntry | null,
+    id: string,
+    now: number,
+    jsonOf: (entry: StoredEntry) => string = ({ value }) => canonicalJson(value),
+  ): OutgoingRecord {
     const { partition, producer } = this.#identity;
     const base = { topic: this.#topic, key, partition };
     if (entry === null) return { ...base, value: null };
@@ -119,7 +127,7 @@ export class Changelog {
         producer,
         kind: entry.kind,
         state_version: this.#machine.stateVersion,
-        value_json: canonicalJson(entry.value),
+        value_json: jsonOf(entry),
       }),
     };
   }
