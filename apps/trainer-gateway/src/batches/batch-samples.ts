@@ -8,8 +8,8 @@ export interface Share {
   readonly world: number;
 }
 
-/** Bodies fetched at the same time. */
-const PARALLEL = 8;
+/** Bodies read ahead of the one that is sent. */
+const AHEAD = 8;
 
 /** The training samples of a batch in manifest order, read from the trajectories' bodies. Throws ObjectStoreError or DecodeError. */
 export async function* samplesOf(
@@ -18,11 +18,19 @@ export async function* samplesOf(
   share: Share = { rank: 0, world: 1 },
 ): AsyncIterable<BatchSampleDraft> {
   const entries = batch.entries.filter((_, index) => index % share.world === share.rank);
-  for (let start = 0; start < entries.length; start += PARALLEL) {
-    const parts = await Promise.all(
-      entries.slice(start, start + PARALLEL).map((entry) => entrySamples(batch, entry, objects)),
-    );
-    for (const part of parts) yield* part;
+  const reading: Promise<BatchSampleDraft[]>[] = [];
+  const begin = (entry: BatchEntry): void => {
+    const part = entrySamples(batch, entry, objects);
+    // A failure is met in its turn; until then it must not count as unhandled.
+    part.catch(() => undefined);
+    reading.push(part);
+  };
+  for (const entry of entries.slice(0, AHEAD)) begin(entry);
+  for (let next = AHEAD; reading.length > 0; next += 1) {
+    const samples = await reading.shift();
+    const entry = entries[next];
+    if (entry !== undefined) begin(entry);
+    yield* samples ?? [];
   }
 }
 
