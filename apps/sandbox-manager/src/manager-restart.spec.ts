@@ -1,9 +1,12 @@
 import { openObjectStore } from '@espalier/objects';
 import type { SandboxClient } from '@espalier/sandbox-client';
 import { packFiles } from '@espalier/tasks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { killProcesses, processesWith } from './drivers/local/processes.ts';
 import { ManagerProcess } from './testing/manager-process.ts';
+
+// Real processes on a machine that may be busy with other suites.
+vi.setConfig({ testTimeout: 120_000 });
 
 const manager = new ManagerProcess();
 let client: SandboxClient;

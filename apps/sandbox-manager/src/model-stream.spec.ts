@@ -5,8 +5,11 @@ import {
   type ModelCall,
   type SandboxClient,
 } from '@espalier/sandbox-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ManagerProcess } from './testing/manager-process.ts';
+
+// Real processes on a machine that may be busy with other suites.
+vi.setConfig({ testTimeout: 120_000 });
 
 const manager = new ManagerProcess();
 let client: SandboxClient;

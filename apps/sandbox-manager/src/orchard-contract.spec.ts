@@ -1,7 +1,10 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ManagerProcess } from './testing/manager-process.ts';
 import { raw, type RawAnswer, type RawOptions } from './testing/raw-http.ts';
+
+// Real processes on a machine that may be busy with other suites.
+vi.setConfig({ testTimeout: 120_000 });
 
 const manager = new ManagerProcess();
 const call = (method: string, path: string, options?: RawOptions): Promise<RawAnswer> =>

@@ -2,8 +2,11 @@ import { SandboxFileError, SandboxLostError, SandboxRequestError, type SandboxCl
 import { openObjectStore } from '@espalier/objects';
 import { packFiles } from '@espalier/tasks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ManagerProcess } from './testing/manager-process.ts';
+
+// Real processes on a machine that may be busy with other suites.
+vi.setConfig({ testTimeout: 120_000 });
 
 const manager = new ManagerProcess();
 let client: SandboxClient;

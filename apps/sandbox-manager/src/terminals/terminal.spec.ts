@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ManagerProcess } from '../testing/manager-process.ts';
 
@@ -8,6 +8,9 @@ interface TerminalFrame {
   readonly code?: number;
   readonly message?: string;
 }
+
+// Real processes on a machine that may be busy with other suites.
+vi.setConfig({ testTimeout: 120_000 });
 
 const manager = new ManagerProcess();
 

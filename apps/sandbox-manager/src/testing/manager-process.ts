@@ -36,6 +36,8 @@ export function buildPrograms(directory: string): string {
   return agent;
 }
 
+let agentBinary: string | undefined;
+
 /** A manager in a process of its own, with its own state directory, for tests that kill it. */
 export class ManagerProcess {
   readonly directory = mkdtempSync(join(tmpdir(), 'espalier-manager-'));
@@ -43,7 +45,6 @@ export class ManagerProcess {
   #child: ChildProcess | null = null;
   #port = 0;
   #metricsPort = 0;
-  #agent = '';
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
@@ -62,7 +63,8 @@ export class ManagerProcess {
   }
 
   async start(more: Readonly<Record<string, string>> = {}): Promise<void> {
-    if (this.#agent === '') this.#agent = buildPrograms(this.directory);
+    // Once a process: a second manager of the same suite uses the first one's.
+    agentBinary ??= buildPrograms(this.directory);
     if (this.#port === 0) [this.#port, this.#metricsPort] = await Promise.all([freePort(), freePort()]);
     const child = spawn(process.execPath, [join(REPOSITORY, 'apps/sandbox-manager/dist/main.js')], {
       cwd: this.directory,
@@ -73,7 +75,7 @@ export class ManagerProcess {
         ESPALIER_PLANE_DIR: this.directory,
         ESPALIER_STATE_DIR: this.stateDir,
         ESPALIER_OBJECTS: this.objectsUrl,
-        ESPALIER_AGENT_BINARY: this.#agent,
+        ESPALIER_AGENT_BINARY: agentBinary,
         ESPALIER_SANDBOX_API_KEY: this.key,
         ESPALIER_HTTP_PORT: String(this.#port),
         ESPALIER_METRICS_PORT: String(this.#metricsPort),
@@ -113,14 +115,7 @@ export class ManagerProcess {
 
   /** Everything of this manager's sandboxes that is left on the machine. */
   leftovers(): { readonly processes: string[]; readonly mounts: string[]; readonly directories: string[] } {
-    const processes = readdirSync('/proc').flatMap((pid) => {
-      try {
-        const line = readFileSync(`/proc/${Number(pid)}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        return line.includes(`${this.stateDir}/`) ? [line] : [];
-      } catch {
-        return [];
-      }
-    });
+    const processes = this.#pids().map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '));
     const mounts = readFileSync('/proc/self/mounts', 'utf8')
       .split('\n')
       .filter((line) => line.includes(this.directory));
@@ -132,6 +127,21 @@ export class ManagerProcess {
       }
     };
     return { processes, mounts, directories: [...below('sandboxes'), ...below('sock')] };
+  }
+
+  /** Processes of its sandboxes: outer ones name its state in their command line, inner ones have it in their mounts. */
+  #pids(): number[] {
+    return readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => {
+        try {
+          return ['cmdline', 'mountinfo'].some((file) =>
+            readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(`${this.stateDir}/`),
+          );
+        } catch {
+          return false;
+        }
+      });
   }
 
   /** Through the API, which also removes control groups. */
@@ -149,14 +159,7 @@ export class ManagerProcess {
   async dispose(): Promise<void> {
     await this.#deleteAll();
     await this.end('SIGTERM');
-    for (const pid of readdirSync('/proc')) {
-      try {
-        const line = readFileSync(`/proc/${Number(pid)}/cmdline`, 'utf8');
-        if (line.includes(`${this.stateDir}/`)) process.kill(Number(pid), 'SIGKILL');
-      } catch {
-        // It has ended.
-      }
-    }
+    for (const pid of this.#pids()) process.kill(pid, 'SIGKILL');
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 });
   }
 }
