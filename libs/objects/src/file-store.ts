@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectRef } from '@espalier/contracts';
+import { DirectorySync } from './directory-sync.ts';
 import { checkKey, seal, unseal, verifyStored } from './content.ts';
 import { ObjectStoreError } from './errors.ts';
 import type { ObjectStore, PutOptions, StoredObject } from './store.ts';
@@ -28,6 +29,7 @@ function writeError(key: string, error: unknown): ObjectStoreError {
 /** Objects as files below one directory. Temporary file, fsync, rename, fsync of the directory: a crash leaves no half object. */
 export class FileObjectStore implements ObjectStore {
   private readonly root: string;
+  private readonly directories = new DirectorySync();
 
   constructor(root: string) {
     this.root = root;
@@ -54,12 +56,7 @@ export class FileObjectStore implements ObjectStore {
         await rm(temporary, { force: true });
         throw error;
       }
-      const handle = await open(directory, 'r');
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
+      await this.directories.sync(directory);
       return ref;
     } catch (error) {
       throw writeError(ref.key, error);
