@@ -160,7 +160,7 @@ export class GroupStreams {
     if (generation === undefined) return;
     generation.abort.abort();
     for (const { stream } of generation.partitions) stream.close();
-    this.#former = Promise.all(generation.running).then(() => {
+    this.#former = Promise.all([this.#former, ...generation.running]).then(() => {
       for (const { topic, partition, watermark } of generation.partitions)
         this.#handled.set(`${topic}/${partition}`, watermark.committable);
     });

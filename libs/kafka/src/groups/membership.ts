@@ -21,6 +21,7 @@ const FIRST_JOIN_MS = 60_000;
 const RESTART_WINDOW_MS = 120_000;
 const RESTARTS = 5;
 const LEAVE_MS = 5_000;
+const JOIN_SLACK_MS = 5_000;
 
 /** Commit errors that say: you are no longer the member you were. */
 const STALE_MEMBER = new Set([
@@ -53,6 +54,7 @@ export class KafkaGroupMembership implements GroupMembership {
   #restarting: Promise<void> | undefined;
   readonly #restarts: number[] = [];
   #joined: (() => void) | undefined;
+  #watch: NodeJS.Timeout | undefined;
 
   constructor(connection: KafkaConnection, options: GroupOptions) {
     this.#connection = connection;
@@ -63,6 +65,7 @@ export class KafkaGroupMembership implements GroupMembership {
   }
 
   async start(): Promise<void> {
+    this.#watch = setInterval(() => this.#replaceSilent(), Math.max(200, this.#timings.heartbeatMs));
     const joined = new Promise<void>((resolve) => (this.#joined = resolve));
     const opening = this.#open().catch((error: unknown) => this.#restart(reasonOf(error)));
     let timer: NodeJS.Timeout | undefined;
@@ -83,6 +86,7 @@ export class KafkaGroupMembership implements GroupMembership {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearInterval(this.#watch);
     this.#revoke();
     await this.#restarting;
     await this.#leave();
@@ -122,6 +126,22 @@ export class KafkaGroupMembership implements GroupMembership {
         await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
       }
     }
+  }
+
+  /**
+   * kafkajs can be left waiting for ever for an answer that a lost connection took with it, without an error or an event. A member
+   * silent beyond its session has lost its place anyway.
+   */
+  #replaceSilent(): void {
+    if (this.#restarting !== undefined || this.#stopped) return;
+    const joining = this.#assignment === undefined && this.#rejoinReason === undefined;
+    if (this.silentForMs() > (joining ? this.#joinMs : this.#timings.sessionTimeoutMs))
+      void this.#restart('not heard from for a session');
+  }
+
+  /** The longest that an undisturbed join may take: the others have the rebalance timeout to come, the dead their session. */
+  get #joinMs(): number {
+    return this.#timings.sessionTimeoutMs + this.#timings.rebalanceTimeoutMs + JOIN_SLACK_MS;
   }
 
   async #open(): Promise<void> {
@@ -212,7 +232,8 @@ export class KafkaGroupMembership implements GroupMembership {
       await new Promise((resolve) => setTimeout(resolve, Math.min(50 * 2 ** attempt, 2000)));
       if (this.#stopped) return;
       try {
-        await this.#open();
+        this.#heardAt = Date.now();
+        await inTime(this.#joinMs, this.#open());
         if (this.#crash === undefined) return;
         why = reasonOf(this.#crash);
       } catch (error) {
@@ -258,4 +279,19 @@ function isConnectionFault(error: unknown): boolean {
     cause.name === 'KafkaJSGroupCoordinatorNotFound' ||
     cause.retriable === true
   );
+}
+
+/** The work's own outcome, or a failure after `ms` milliseconds. */
+async function inTime(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not joined within ${ms} ms`)), ms);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    // One that comes too late was replaced; see the listeners.
+    work.catch(() => undefined);
+  }
 }
