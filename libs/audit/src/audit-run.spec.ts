@@ -1,3 +1,4 @@
+import { decodeEvent, encodeEvent } from '@espalier/avro';
 import { describe, expect, it } from 'vitest';
 import { auditRun } from './audit-run.ts';
 import { completeRun, RUN } from './fixtures/run-scenario.ts';
@@ -69,6 +70,21 @@ describe('auditRun', () => {
     expect(report.findings).toMatchObject([
       { code: 'SCHEMA_UNREADABLE', severity: 'violation', place: { topic: 'reward.reported', partition: 1, offset } },
     ]);
+  });
+
+  it('accepts that a worker gives back a claim that was not ruled on yet, and no other word of it', async () => {
+    const { log, bodies } = completeRun();
+    const claim = log.partitionsOf('rollout.reported').flat()[0];
+    const first = decodeEvent('rollout.reported', claim?.value ?? Buffer.alloc(0));
+    const audited = async (kind: 'RELEASED' | 'PHASE') => {
+      const more = log.copy();
+      const event = { ...first, event_id: `later-${kind}`, occurred_at: log.clock, kind, epoch: 0 };
+      const value = encodeEvent('rollout.reported', event);
+      more.push('rollout.reported', claim?.partition ?? 0, { key: claim?.key ?? null, value, headers: {} });
+      return (await auditRun(more, bodies, RUN, { now: () => log.clock + 120_000 })).findings.map(({ code }) => code);
+    };
+    expect(await audited('RELEASED')).toEqual([]);
+    expect(await audited('PHASE')).toEqual(['EPOCH_NOT_GRANTED']);
   });
 
   it('says which body cannot be read', async () => {

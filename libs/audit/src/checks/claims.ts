@@ -77,9 +77,11 @@ function checkAnswers(run: RunIndex, reports: Reports, findings: Findings): void
       findings.warning('CLAIM_UNANSWERED', claimed, `claim ${claimId} on ${claimed.value.work_id} got no ruling`);
     for (const word of words) {
       const { work_id, epoch, kind } = word.value;
-      // Word of a granted claim may lie beyond the cut of the rulings, which are read before the reports.
+      // Word of a granted claim may lie beyond the cut of the rulings, which are read before the reports. A worker that
+      // stops while its claim is not ruled on yet gives it back under no epoch.
       if (kind !== 'CLAIMED') {
-        if (run.settled(word)) requireGrant(run, word, work_id, epoch, claimId, findings);
+        const ungranted = kind === 'RELEASED' && epoch === 0;
+        if (!ungranted && run.settled(word)) requireGrant(run, word, work_id, epoch, claimId, findings);
       } else if (epoch !== 0) findings.violation('EPOCH_INVALID', word, `${work_id}: claimed with epoch ${epoch}`);
     }
   }
