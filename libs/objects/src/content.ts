@@ -9,7 +9,15 @@ const compressAsync = promisify(zstdCompress);
 const decompressAsync = promisify(zstdDecompress);
 
 /** Level 1: on packed token arrays level 3 is no smaller. */
-const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 0 } };
+const PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 0 };
+
+/**
+ * zlib hands out its result in pieces of 16 KiB, and goes to its thread and back for each. A piece that takes all of it, with room
+ * so that it is not full, needs one turn.
+ */
+const pieceFor = (bytes: number): number => Math.min(bytes, MAX_PIECE) + 1024;
+/** What is larger comes in several pieces: one piece is held in memory whatever the result comes to. */
+const MAX_PIECE = 8 * 1024 * 1024;
 
 const KEY_PART = /^[A-Za-z0-9._@#=-]+$/;
 
@@ -25,7 +33,9 @@ export function checkKey(key: string): void {
 /** The bytes to store for `content`, and their reference. */
 export async function seal(content: Buffer, options: PutOptions): Promise<{ ref: ObjectRef; stored: Buffer }> {
   const compress = options.compress ?? true;
-  const stored = compress ? await compressAsync(content, COMPRESSION) : content;
+  const stored = compress
+    ? await compressAsync(content, { params: PARAMS, chunkSize: pieceFor(content.length) })
+    : content;
   const hash = sha256(stored);
   const key = `${options.prefix}/${hash}`;
   checkKey(key);
@@ -60,11 +70,12 @@ export async function unseal(ref: ObjectRef, stored: Buffer): Promise<Buffer> {
   if (ref.encoding === 'identity') return stored;
   if (ref.encoding !== 'zstd')
     throw new ObjectStoreError('OBJECT_CORRUPT', `object ${ref.key}: unknown encoding "${ref.encoding}"`);
-  const content = await decompressAsync(stored, { maxOutputLength: Math.max(1, ref.content_bytes) }).catch(
-    (error: unknown) => {
-      throw new ObjectStoreError('OBJECT_CORRUPT', `object ${ref.key} does not decompress`, { cause: error });
-    },
-  );
+  const content = await decompressAsync(stored, {
+    maxOutputLength: Math.max(1, ref.content_bytes),
+    chunkSize: pieceFor(ref.content_bytes),
+  }).catch((error: unknown) => {
+    throw new ObjectStoreError('OBJECT_CORRUPT', `object ${ref.key} does not decompress`, { cause: error });
+  });
   if (content.length !== ref.content_bytes)
     throw new ObjectStoreError(
       'OBJECT_CORRUPT',
