@@ -61,7 +61,7 @@ export async function batchLatency({ say, serviceEnv }: BenchOptions): Promise<B
         figures,
         notes: [
           `groups of ${GROUP}, batches of ${BATCH}, ${TOKENS} tokens with log-probs and mask a trajectory, one run, one trainer-gateway`,
-          'runner, scorer, learner and the measuring consumer are one Node process on the same machine; no sandboxes',
+          'runner, scorer, learner and the measuring consumer are one Node process on the same machine (bodies are made in a thread of it); no sandboxes',
         ],
         busyCores: busy(),
         seconds: (now() - begun) / 1000,
@@ -76,8 +76,9 @@ export async function batchLatency({ say, serviceEnv }: BenchOptions): Promise<B
 
 async function measure(plane: Plane, say: (line: string) => void): Promise<Figure[]> {
   const kafka = openKafka({ brokers: plane.brokers, clientId: 'bench', prefix: plane.prefix, profile: 'embedded' });
-  const objects = openObjectStore(plane.clientEnvironment['ESPALIER_OBJECTS'] ?? '');
-  const workers = new SyntheticWorkers(kafka, objects);
+  const objectsUrl = plane.clientEnvironment['ESPALIER_OBJECTS'] ?? '';
+  const objects = openObjectStore(objectsUrl);
+  const workers = new SyntheticWorkers(kafka, objectsUrl);
   const watch = new BatchWatch(kafka);
   try {
     const hop = distributionOf((await kafkaHop(kafka, 300)).whole);

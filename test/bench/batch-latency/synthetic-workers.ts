@@ -1,9 +1,8 @@
-import { encodeBody } from '@espalier/avro';
 import { trajectoryIdFor, type EventMap, type ObjectRef } from '@espalier/contracts';
 import type { Claim, KafkaPort, WorkConsumer } from '@espalier/kafka';
-import type { ObjectStore } from '@espalier/objects';
 import { now } from '../measure/clock.ts';
-import { Bodies, TOKENS } from './bodies.ts';
+import { TOKENS } from './bodies.ts';
+import { BodyMaker } from './body-maker.ts';
 import { Pacer } from './pacer.ts';
 import { IN_FLIGHT } from './synthetic-run.ts';
 
@@ -23,14 +22,13 @@ export class SyntheticWorkers {
   mode: BodyMode = 'stored';
   recorded = 0;
   readonly #kafka: KafkaPort;
-  readonly #objects: ObjectStore;
-  readonly #bodies = new Bodies();
+  readonly #bodies: BodyMaker;
   readonly #ready: ObjectRef[] = [];
   readonly #consumers: WorkConsumer[];
 
-  constructor(kafka: KafkaPort, objects: ObjectStore) {
+  constructor(kafka: KafkaPort, objectsUrl: string) {
     this.#kafka = kafka;
-    this.#objects = objects;
+    this.#bodies = new BodyMaker(objectsUrl);
     const fail = (_request: unknown, _claim: Claim, error: unknown): Promise<void> => Promise.reject(asError(error));
     this.#consumers = [
       kafka.consumeWork({
@@ -60,6 +58,7 @@ export class SyntheticWorkers {
 
   async stop(): Promise<void> {
     for (const consumer of this.#consumers) await consumer.stop();
+    await this.#bodies.stop();
   }
 
   async #rollOut(request: EventMap['rollout.requested'], claim: Claim): Promise<void> {
@@ -91,10 +90,7 @@ export class SyntheticWorkers {
   async #bodyOf(request: EventMap['rollout.requested']): Promise<ObjectRef> {
     if (this.mode === 'ready-made' && this.#ready.length >= READY_MADE)
       return this.#ready[this.recorded % READY_MADE] ?? Promise.reject(new Error('no ready-made body'));
-    const ref = await this.#objects.put(encodeBody('trajectory.body', this.#bodies.of(request)), {
-      prefix: `runs/${request.run_id ?? 'none'}/trajectories`,
-      mediaType: 'application/avro',
-    });
+    const ref = await this.#bodies.make(request);
     if (this.#ready.length < READY_MADE) this.#ready.push(ref);
     return ref;
   }
