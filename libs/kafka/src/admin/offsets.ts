@@ -2,22 +2,21 @@ import type { ClusterConnection } from '../client/cluster.ts';
 import { KafkaError, KafkaUnavailableError } from '../errors.ts';
 import type { PartitionOffset } from '../port.ts';
 
-const ATTEMPTS = 6;
+const PATIENCE_MS = 20_000;
 
-/** Runs `request` with recovery between attempts; gives up after about six seconds with `KAFKA_UNAVAILABLE`. */
+/** Runs `request` with recovery between attempts; gives up after about twenty seconds with `KAFKA_UNAVAILABLE`. */
 export async function patiently<R>(connection: ClusterConnection, what: string, request: () => Promise<R>): Promise<R> {
-  let last: unknown;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  const until = Date.now() + PATIENCE_MS;
+  for (let attempt = 0; ; attempt += 1) {
     try {
       return await request();
     } catch (error) {
       if (error instanceof KafkaError && !error.retryable) throw error;
-      last = error;
-      await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
+      if (Date.now() > until) throw new KafkaUnavailableError(what, error);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(100 * 2 ** attempt, 1000)));
       await connection.recover(error);
     }
   }
-  throw new KafkaUnavailableError(what, last);
 }
 
 /** Start offsets, or ends of committed data, of every partition of a topic, in partition order. */
