@@ -455,7 +455,9 @@ describe('commands and bad input', () => {
     expect(say({})[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 1, claim_id: 'c' });
     expect(say({ claim_id: 'other' })[0]?.value).toMatchObject({ verdict: 'DENIED', reason: 'HELD' });
     expect(say({ kind: 'RELEASED', epoch: 1 })[0]).toMatchObject({ topic: 'rollout.requested' });
-    expect(say({ claim_id: 'other' })[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 2 });
+    say({ claim_id: 'gone' });
+    expect(say({ claim_id: 'gone', kind: 'RELEASED', epoch: 0 })[0]).toMatchObject({ topic: 'rollout.requested' });
+    expect(say({ claim_id: 'other' })[0]?.value).toMatchObject({ verdict: 'GRANTED', epoch: 3 });
     expect(say({ kind: 'PHASE', epoch: 1 })[0]?.value).toMatchObject({ verdict: 'DENIED', reason: 'NOT_HELD' });
   });
 

@@ -61,6 +61,9 @@ function grant(group: OpenGroup, report: RolloutReported, epoch: number, modelLo
   });
 }
 
+/** A worker that gives a claim back before it has heard the grant says epoch 0. */
+const releases = (report: RolloutReported, epoch: number): boolean => report.epoch === 0 || report.epoch === epoch;
+
 function onRollout(group: OpenGroup, attempt: AttemptEntry, report: RolloutReported): void {
   const holds = attempt.state === 'CLAIMED' && attempt.claimId === report.claim_id;
   switch (report.kind) {
@@ -85,7 +88,7 @@ function onRollout(group: OpenGroup, attempt: AttemptEntry, report: RolloutRepor
       });
       return;
     case 'RELEASED':
-      if (!holds || attempt.epoch !== report.epoch) return;
+      if (!holds || !releases(report, attempt.epoch)) return;
       claimLost(group, attempt, {
         class: 'CONTROL',
         code: 'PREEMPTED',
@@ -142,7 +145,7 @@ function onScoring(group: OpenGroup, attempt: AttemptEntry, report: RolloutRepor
       if (!holds || scoring.epoch !== report.epoch) refuse(group, report, 'NOT_HELD');
       return;
     case 'RELEASED':
-      if (holds && scoring.epoch === report.epoch)
+      if (holds && releases(report, scoring.epoch))
         loseScoring(
           group,
           attempt,
