@@ -1,7 +1,7 @@
 import { LoopSession } from '../../e2e/support/loop-session.ts';
 import { BARE_SANDBOX, bareSandboxStarts, FORK_EXEC, forkExecs } from '../floors/sandbox-start.ts';
 import { KAFKA_HOP, kafkaHop } from '../floors/kafka-hop.ts';
-import { now, waitFor } from '../measure/clock.ts';
+import { now, pause, waitFor } from '../measure/clock.ts';
 import { cpuSpent, type CpuTime } from '../measure/cpu.ts';
 import { distributionOf } from '../measure/distribution.ts';
 import { watchBusyCores } from '../measure/machine.ts';
@@ -21,6 +21,7 @@ const TASKS = [
 ];
 const WARM_UP = 40;
 const MEASURED = 150;
+const IDLE_MS = 6_000;
 const RUN = 'bench';
 
 /** The loop of `npm start` for {@link MEASURED} rollouts after a warm-up: rate, stages, CPU. */
@@ -33,6 +34,7 @@ export async function demoLoop({ say, serviceEnv }: BenchOptions): Promise<Bench
     const forks = distributionOf(await forkExecs(50));
     const bare = distributionOf(await bareSandboxStarts(15));
     const hop = distributionOf((await kafkaHop(session.kafka, 200)).whole);
+    const idle = await idleCpu(session);
     const window = await rollOut(session, say);
     const rate = MEASURED / ((window.to - window.from) / 1000);
     const stages = await stagesOf(session.kafka, RUN, window.from, window.to);
@@ -47,6 +49,7 @@ export async function demoLoop({ say, serviceEnv }: BenchOptions): Promise<Bench
       },
       ...stageFigures(stages, hop.p50, bare.p50),
       ...cpuFigures(window.cpu, forks.p50),
+      ...[...idle].map(([name, cores]) => ({ name: `idle plane: CPU ${name}`, value: cores, unit: 'cores' })),
     ];
     return {
       bench: 'demo-loop',
@@ -61,6 +64,16 @@ export async function demoLoop({ say, serviceEnv }: BenchOptions): Promise<Bench
   } finally {
     await session.stop();
   }
+}
+
+/** Cores that each process keeps busy while the plane has nothing to do. */
+async function idleCpu({ plane }: LoopSession): Promise<Map<string, number>> {
+  await pause(3_000);
+  const before = planeCpu(plane);
+  await pause(IDLE_MS);
+  const spent = cpuSpent(before, planeCpu(plane));
+  spent.delete('bench');
+  return new Map([...spent].map(([name, seconds]) => [name, seconds / (IDLE_MS / 1000)]));
 }
 
 interface Window {
