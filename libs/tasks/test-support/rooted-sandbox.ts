@@ -79,7 +79,7 @@ export class RootedSandbox implements DisposableSandbox {
     return new Promise((resolve, reject) => {
       const options = { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 } as const;
       execFile('tar', ['-C', join(this.#root, path), '-cf', '-', '.'], options, (error, stdout) => {
-        if (error) reject(error);
+        if (error) reject(new Error(error.message, { cause: error }));
         else resolve(stdout);
       });
     });

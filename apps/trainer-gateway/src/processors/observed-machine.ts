@@ -82,7 +82,6 @@ export function observed(machine: StateMachine, metrics: DecisionMetrics): State
     metrics.count(effects.outputs, input, now);
     return effects;
   };
-  const { renewals } = machine;
   return {
     name: machine.name,
     inputs: machine.inputs,
@@ -90,7 +89,7 @@ export function observed(machine: StateMachine, metrics: DecisionMetrics): State
     journalTopic: machine.journalTopic,
     stateVersion: machine.stateVersion,
     ...(machine.heartbeatInputs === undefined ? {} : { heartbeatInputs: machine.heartbeatInputs }),
-    ...(renewals === undefined ? {} : { renewals: renewals.bind(machine) }),
+    ...(machine.renewals === undefined ? {} : { renewals: (input, now) => machine.renewals?.(input, now) ?? [] }),
     decide: (state, input, now) => counted(machine.decide(state, input, now), input, now),
     fire: (state, timer, now) => counted(machine.fire(state, timer, now), undefined, now),
     abandon: (state, input, error, now) => counted(machine.abandon(state, input, error, now), input, now),

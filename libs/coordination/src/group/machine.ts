@@ -1,7 +1,6 @@
 import {
   parseId,
   type Effects,
-  type EntryValue,
   type Failure,
   type GroupOpened,
   type GroupCommanded,
@@ -202,7 +201,7 @@ export class GroupMachine implements StateMachine {
       scored: 0,
       outcome: null,
     };
-    work.put(frozenKey(event.group_id), 'group-frozen', frozen as EntryValue);
+    work.put(frozenKey(event.group_id), 'group-frozen', frozen);
     work.put(headKey(event.group_id), 'group-head', head);
     judge({ work, timings: this.timings, frozen });
   }

@@ -1,4 +1,4 @@
-import { TASK_ID, type EntryValue, type RunSubmitted, type TaskSpec, type TaskSubmitted } from '@espalier/contracts';
+import { TASK_ID, type RunSubmitted, type TaskSpec, type TaskSubmitted } from '@espalier/contracts';
 import { digestOf } from '../state/canonical.ts';
 import type { Workspace } from '../state/workspace.ts';
 import type { Timings } from '../timings.ts';
@@ -164,7 +164,7 @@ function takeTask(run: KnownRun, event: TaskSubmitted): void {
     return;
   }
   const entry: TaskEntry = { index: head.taskCount, task, repeat: event.repeat, admitted: 0, digest };
-  run.work.put(taskKey(run.runId, event.task_id), 'task', entry as EntryValue);
+  run.work.put(taskKey(run.runId, event.task_id), 'task', entry);
   writeHead(run, { taskCount: head.taskCount + 1 });
   enqueue(run, entry, configOf(run).repeat_tasks ? head.level : 0);
 }

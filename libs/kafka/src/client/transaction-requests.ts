@@ -13,11 +13,11 @@ interface Lookup {
 }
 
 interface ClusterPrototype {
-  findGroupCoordinatorMetadata(lookup: Lookup): Promise<unknown>;
+  findGroupCoordinatorMetadata: (this: ClusterPrototype, lookup: Lookup) => Promise<unknown>;
 }
 
 interface BrokerPrototype {
-  addPartitionsToTxn(request: object): Promise<unknown>;
+  addPartitionsToTxn: (this: BrokerPrototype, request: object) => Promise<unknown>;
 }
 
 let applied = false;
