@@ -25,7 +25,7 @@ export const isProcess = (pid: number, nonce: string): boolean => commandLineOf(
 /** Kills every process that carries `nonce`, inner ones first, and waits until none is left. */
 export async function killProcesses(nonce: string, deadlineMs: number): Promise<boolean> {
   const deadline = performance.now() + deadlineMs;
-  for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
+  for (let pause = 1; ;) {
     // The inner process is PID 1 of the sandbox: with it the kernel ends all the rest. It has the higher pid.
     const found = processesWith(nonce).toSorted((a, b) => b - a);
     if (found.length === 0) return true;
@@ -37,6 +37,10 @@ export async function killProcesses(nonce: string, deadlineMs: number): Promise<
         // It has ended meanwhile.
       }
     }
-    await delay(pause);
+    // Reading all of /proc costs milliseconds: until these are gone, only they are looked at.
+    do {
+      await delay(pause);
+      pause = Math.min(pause * 2, 20);
+    } while (found.some((pid) => isProcess(pid, nonce)) && performance.now() <= deadline);
   }
 }
