@@ -26,8 +26,10 @@ export class LoopSession {
     this.dir = dir;
   }
 
-  static async start(options: PlaneOptions = {}): Promise<LoopSession> {
+  /** `prepare` is given the plane's folder before the plane starts in it. */
+  static async start(options: PlaneOptions = {}, prepare?: (dir: string) => Promise<void>): Promise<LoopSession> {
     const dir = mkdtempSync(join(tmpdir(), 'espalier-e2e-'));
+    await prepare?.(dir);
     const plane = await startPlane({ dir, isolated: true, ...options });
     const kafka = openKafka({
       brokers: plane.brokers,
@@ -102,7 +104,7 @@ export class LoopSession {
       topics: [topic],
       from: 'earliest',
       handler: (event) => {
-        const value = event.value as EventMap[T];
+        const value = event.value;
         if (wanted(value)) found?.(value);
       },
     });
