@@ -15,7 +15,7 @@ import { BatchWatch } from './batch-watch.ts';
 import { TOKENS } from './bodies.ts';
 import { BARE_DELIVERY, bareDelivery, bareReading, deliver } from './delivery.ts';
 import { Learner } from './learner.ts';
-import { BATCH, GROUP, IN_FLIGHT, submitRun } from './synthetic-run.ts';
+import { BATCH, GROUP, submitRun } from './synthetic-run.ts';
 import { SyntheticWorkers, type BodyMode } from './synthetic-workers.ts';
 
 const WARM_UP_MS = 5_000;

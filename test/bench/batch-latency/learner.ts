@@ -15,7 +15,7 @@ export class Learner {
   #pulling: Promise<void> = Promise.resolve();
   #acknowledging: Promise<void> | undefined;
   #acknowledged = 0;
-  #failure: unknown;
+  #failure: Error | undefined;
   /** While true, batches are pulled and kept. */
   holds = false;
 
@@ -64,7 +64,7 @@ export class Learner {
         const answer = await this.#ask(`batches/next?after=${this.#after}&wait=20&learner_epoch=${this.#epoch}`, {});
         if (answer.status === 204) continue;
         this.#after = offered.parse(await answer.json()).seq;
-        if (!this.holds) this.acknowledgeAll().catch((error: unknown) => (this.#failure = error));
+        if (!this.holds) this.acknowledgeAll().catch((error: unknown) => (this.#failure = asError(error)));
       } catch (error) {
         if (this.#abort.signal.aborted) return;
         throw error;
@@ -100,3 +100,5 @@ export class Learner {
     return answer;
   }
 }
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
