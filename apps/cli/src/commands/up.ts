@@ -22,11 +22,16 @@ export interface UpFlags {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Aborts at the first signal; a second one ends this process at once, and what it supervises ends behind it. */
+/** A Ctrl-C arrives from the terminal and from each process in between that passes it on: so long it is one wish. Milliseconds. */
+const REPEAT_MS = 1_000;
+
+/** Aborts at the first signal; another one later ends this process at once, and what it supervises ends behind it. */
 class Interrupt {
   readonly #controller = new AbortController();
+  #first = 0;
   readonly #listener = (): void => {
-    if (this.#controller.signal.aborted) process.exit(EXIT.interrupted);
+    if (!this.#controller.signal.aborted) this.#first = performance.now();
+    else if (performance.now() - this.#first > REPEAT_MS) process.exit(EXIT.interrupted);
     this.#controller.abort();
   };
 
