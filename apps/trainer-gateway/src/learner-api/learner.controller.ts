@@ -11,6 +11,7 @@ import { contentTypeOf, encodeSample, type SampleFormat } from '../batches/sampl
 import { hasEnded, RunBoard } from '../runs/run-board.ts';
 import { ApiError, batchUnknown, runUnknown } from './api-error.ts';
 import { Commands, type CommandResult } from './commands.ts';
+import { DescribedBody, DescribedQuery } from './openapi.ts';
 import { ackRequest, joinRequest, nextQuery, parse, parseSeq, policyRequest, samplesQuery } from './requests.ts';
 
 /** The learner's interface: a session, the next batch, its samples, acknowledgements, policy versions. */
@@ -27,6 +28,7 @@ export class LearnerController {
   @Post('learner')
   @HttpCode(200)
   @ApiOperation({ summary: 'Open a learner session from a checkpoint; earlier sessions end' })
+  @DescribedBody(joinRequest)
   async join(
     @Param('run') run: string,
     @Body() body: unknown,
@@ -45,6 +47,7 @@ export class LearnerController {
 
   @Get('batches/next')
   @ApiOperation({ summary: 'The batch after `after`; waits up to `wait` seconds for it' })
+  @DescribedQuery(nextQuery)
   async next(
     @Param('run') run: string,
     @Query() query: unknown,
@@ -78,6 +81,7 @@ export class LearnerController {
 
   @Get('batches/:seq/samples')
   @ApiOperation({ summary: "A batch's training samples as avro, msgpack or jsonl; whole, or the share of one rank" })
+  @DescribedQuery(samplesQuery)
   samples(
     @Param('run') run: string,
     @Param('seq') seqText: string,
@@ -99,6 +103,7 @@ export class LearnerController {
   @Post('batches/:seq/ack')
   @HttpCode(200)
   @ApiOperation({ summary: 'Acknowledge: every batch up to this one is contained in a durable checkpoint' })
+  @DescribedBody(ackRequest)
   async acknowledge(
     @Param('run') run: string,
     @Param('seq') seqText: string,
@@ -122,6 +127,7 @@ export class LearnerController {
   @Post('policy')
   @HttpCode(200)
   @ApiOperation({ summary: 'Publish a policy version: PAUSING holds model calls, READY serves it' })
+  @DescribedBody(policyRequest)
   async publish(
     @Param('run') run: string,
     @Body() body: unknown,

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { ApiError, runUnknown } from '../learner-api/api-error.ts';
 import { Commands } from '../learner-api/commands.ts';
 import { answer } from '../learner-api/learner.controller.ts';
+import { DescribedBody } from '../learner-api/openapi.ts';
 import { commandRequest, parse } from '../learner-api/requests.ts';
 import { RunBoard, type RunStatus } from './run-board.ts';
 
@@ -33,6 +34,7 @@ export class RunsController {
   @Post(':run/commands')
   @HttpCode(200)
   @ApiOperation({ summary: 'Pause, resume, cancel, close tasks, change' })
+  @DescribedBody(commandRequest)
   async command(
     @Param('run') run: string,
     @Body() body: unknown,
