@@ -1,6 +1,8 @@
 import { topicNames } from '@espalier/contracts';
 import { describe, expect, it } from 'vitest';
+import avsc from 'avsc';
 import { decodeEvent, encodeEvent } from './codec.ts';
+import { logicalTypes } from './logical-types.ts';
 import { compatibilityProblems } from './compatibility.ts';
 import { DecodeError, EncodeError } from './errors.ts';
 import { compileGuard } from './guard.ts';
@@ -82,4 +84,20 @@ it('finds an incompatible change both ways', () => {
   ).toEqual([]);
   expect(compatibilityProblems('e', schema([a, { name: 'b', type: 'int' }]), [schema([a])])).toHaveLength(1);
   expect(compatibilityProblems('e', schema([]), [schema([a])])).toHaveLength(1);
+  const packed = (name: string) => ({ name, type: { type: 'bytes', logicalType: 'packed-int32' } });
+  expect(
+    compatibilityProblems('e', schema([packed('a'), { name: 'b', type: 'int', default: 0 }]), [schema([packed('a')])]),
+  ).toEqual([]);
+  expect(compatibilityProblems('e', schema([packed('a')]), [schema([{ name: 'a', type: 'int' }])])).not.toEqual([]);
+});
+
+it('reads packed arrays that an older schema wrote', () => {
+  const record = (fields: unknown[]) =>
+    avsc.Type.forSchema({ type: 'record', name: 'E', fields } as avsc.Schema, { logicalTypes });
+  const ids = { name: 'ids', type: { type: 'bytes', logicalType: 'packed-int32' } };
+  const older = record([ids]);
+  const newer = record([ids, { name: 'more', type: 'int', default: 7 }]);
+  const bytes = older.toBuffer({ ids: new Int32Array([1, 2]) });
+  const value = newer.fromBuffer(bytes, newer.createResolver(older)) as { ids: Int32Array; more: number };
+  expect([[...value.ids], value.more]).toEqual([[1, 2], 7]);
 });

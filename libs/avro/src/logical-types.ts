@@ -17,6 +17,11 @@ class PackedType<T extends Int32Array | Float32Array> extends LogicalType {
     if (!(value instanceof this.arrayClass())) return undefined;
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   }
+  /** How values of a writer's type become ours: the same packing as it is, plain bytes by packing them. */
+  protected override _resolve(type: avsc.Type): ((value: unknown) => T) | undefined {
+    if (type instanceof this.constructor) return (value) => value as T;
+    return type.typeName === 'bytes' ? (value) => this._fromValue(value) : undefined;
+  }
   protected viewOf(_buffer: ArrayBuffer): T {
     throw new TypeError('abstract');
   }
