@@ -430,6 +430,53 @@ describe('commands and bad input', () => {
     expect(loop.rejections).toEqual(['RUN_INVALID', 'RUN_DIFFERS']);
   });
 
+  it('keeps every state entry of a legal run below 64 KiB, whatever its scorers say', () => {
+    const driver = new MachineDriver(new GroupMachine());
+    const scorers = Array.from({ length: 6 }, (_, index) => ({
+      ...(runConfig().scorers[0] as object),
+      name: `s${index}`,
+    }));
+    const spec = { ...runConfig(), scorers };
+    const ids = { run_id: 'r', group_id: 'r/t/0', attempt_id: 'r/t/0/r0/a0' };
+    const apply = (topic: TopicName, value: object): LoggedEvent[] =>
+      driver.apply({ topic, value: asLogged(topic, { ...ids, ...value }, 1) } as LoggedEvent, 1);
+    apply('group.opened', { admission: 0, task: { task_id: 't', package: objectRef() }, spec, policy_version: 0 });
+    apply('rollout.reported', CLAIM);
+    const requests = apply('trajectory.recorded', {
+      rollout_id: 'r/t/0/r0',
+      trajectory_id: 'r/t/0/r0/a0/t',
+      worker_id: 'w',
+      claim_id: 'c',
+      epoch: 1,
+      status: 'COMPLETED',
+      stop_reason: 'SUBMITTED',
+      body: objectRef(),
+      snapshot: objectRef(),
+      counts: trajectoryCounts(),
+      timing: {},
+      harness: spec.harnesses[0],
+    });
+    const details = JSON.stringify({ log: 'x'.repeat(16_000) });
+    const scored = requests.flatMap((request) =>
+      request.topic === 'scoring.requested'
+        ? apply('reward.reported', {
+            trajectory_id: request.value.trajectory_id,
+            work_id: request.value.work_id,
+            worker_id: 'w',
+            reward: {
+              scorer: request.value.scorer,
+              scorer_version: '1',
+              status: 'OK',
+              score: 1,
+              details_json: details,
+            },
+          })
+        : [],
+    );
+    expect(scored.map((event) => event.topic)).toEqual(['trajectory.scored']);
+    for (const entry of driver.state.values()) expect(JSON.stringify(entry).length).toBeLessThan(64 * 1024);
+  });
+
   it('cancels: every open attempt is cancelled and nothing is offered', () => {
     const loop = start(calm(10));
     loop.send('run.commanded', { run_id: 'nobody', command_id: 'x', command: 'PAUSE', reason: '' });

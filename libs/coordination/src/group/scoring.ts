@@ -103,6 +103,14 @@ export const nullReward = (scorer: ScorerConfig, status: Reward['status'], failu
   details_json: '{}',
 });
 
+/** Longest details of one scorer kept and published; what is longer belongs in its evidence. */
+const MAX_DETAILS_BYTES = 8 * 1024;
+
+const boundedDetails = (details: string): string => {
+  const bytes = Buffer.byteLength(details);
+  return bytes <= MAX_DETAILS_BYTES ? details : JSON.stringify({ omitted_bytes: bytes });
+};
+
 /** Records a scorer's last word; weight and necessity are the run's, whatever the scorer says. */
 export function settleScoring(group: OpenGroup, attempt: AttemptEntry, key: string, reward: Reward): AttemptEntry {
   const scoring = attempt.scorings[key];
@@ -117,6 +125,7 @@ export function settleScoring(group: OpenGroup, attempt: AttemptEntry, key: stri
     weight: scorer.weight,
     required: scorer.required,
     score: trusted ? reward.score : null,
+    details_json: boundedDetails(reward.details_json),
   };
   return writeScoring(group, attempt, key, { ...scoring, state: 'DONE', reward: settled });
 }

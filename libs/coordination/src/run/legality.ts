@@ -1,6 +1,11 @@
 import { isEstimator, estimatorNames } from '@espalier/estimators';
 import { groupConfigProblems } from '@espalier/group-policies';
-import { RUN_ID, type RunConfig } from '@espalier/contracts';
+import { canonicalJson, RUN_ID, type RunConfig } from '@espalier/contracts';
+
+/** State entries hold at most 64 KiB; these bounds keep every entry of a legal run below that. */
+const MAX_GROUP_SIZE = 64;
+const MAX_SCORERS = 6;
+const MAX_CONFIG_BYTES = 32 * 1024;
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 1;
 
@@ -8,6 +13,12 @@ const isCount = (value: number): boolean => Number.isSafeInteger(value) && value
 export function runConfigProblems(runId: string, config: RunConfig): string[] {
   const problems = groupConfigProblems(config.group).map((problem) => `group.${problem}`);
   if (!RUN_ID.test(runId)) problems.push(`run_id "${runId}" must be 1-63 of a-z, 0-9 and "-"`);
+  const bytes = Buffer.byteLength(canonicalJson(config));
+  if (bytes > MAX_CONFIG_BYTES)
+    problems.push(`the configuration has ${bytes} bytes; at most ${MAX_CONFIG_BYTES} are allowed`);
+  if (config.group.size > MAX_GROUP_SIZE)
+    problems.push(`group.size ${config.group.size} must be at most ${MAX_GROUP_SIZE}`);
+  if (config.scorers.length > MAX_SCORERS) problems.push(`scorers: at most ${MAX_SCORERS} are allowed`);
   if (config.purpose === 'UNKNOWN') problems.push('purpose must be TRAIN, EVAL or DISTILL');
   if (config.harnesses.length === 0) problems.push('harnesses must name at least one harness');
   for (const harness of config.harnesses)
