@@ -397,16 +397,18 @@ describe('exec', () => {
   });
 
   it('gives an undelivered result to the next identical request, a delivered one to none', async () => {
-    const body = { command: 'echo run >> /tmp/count; sleep 1; wc -l < /tmp/count', wait: true };
+    const body = { command: 'echo run >> /tmp/count; sleep 2; wc -l < /tmp/count', wait: true };
     await new Promise<void>((resolve) => {
       const text = JSON.stringify(body);
       const lost = request(new URL('/sandboxes/box/exec', manager.url), {
         method: 'POST',
         headers: { 'x-api-key': manager.key, 'content-type': 'application/json', 'content-length': text.length },
       });
-      lost.once('error', () => resolve());
+      lost.once('error', () => undefined);
       lost.end(text);
       setTimeout(() => lost.destroy(), 300);
+      // Well before the command ends, and well after the manager has seen that nobody waits for it.
+      setTimeout(resolve, 700);
     });
     expect(await exec(body)).toMatchObject({ stdout: '1\n' });
     expect(await exec(body)).toMatchObject({ stdout: '2\n' });

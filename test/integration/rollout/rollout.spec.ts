@@ -137,11 +137,14 @@ async function score(recorded: TrajectoryRecorded): Promise<RewardReported> {
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 
-async function sandboxIsGone(sandboxId: string): Promise<void> {
-  const client = new SandboxClient({
+const sandboxes = (): SandboxClient =>
+  new SandboxClient({
     baseUrl: plane.url('sandbox-manager') ?? '',
     apiKey: plane.clientEnvironment['ESPALIER_SANDBOX_API_KEY'] ?? '',
   });
+
+async function sandboxIsGone(sandboxId: string): Promise<void> {
+  const client = sandboxes();
   const state = (): Promise<unknown> => client.get(sandboxId).then(({ status }) => status, codeOf);
   await expect.poll(state, { timeout: 30_000 }).toBe('SANDBOX_LOST');
   client.close();
@@ -264,7 +267,7 @@ it('records a cancelled rollout, and leaves no sandbox behind', async () => {
   }
 }, 180_000);
 
-it('gives a rollout back when its runner is stopped, and takes its sandbox with it', async () => {
+it('gives a rollout back when its runner is stopped, and leaves the harness in its sandbox to an adopter', async () => {
   const before = policy.calls;
   const release = policy.hold();
   try {
@@ -277,7 +280,10 @@ it('gives a rollout back when its runner is stopped, and takes its sandbox with 
     expect(released).toMatchObject({ reason: 'DRAINING', epoch: 1 });
     expect(group.recorded.filter(({ attempt_id }) => attempt_id === attemptId)).toEqual([]);
     const started = group.reports.find(({ attempt_id, sandbox_id }) => attempt_id === attemptId && sandbox_id !== null);
-    await sandboxIsGone(started?.sandbox_id ?? '');
+    const client = sandboxes();
+    expect((await client.get(started?.sandbox_id ?? '')).status).toBe('ready');
+    await client.delete(started?.sandbox_id ?? '');
+    client.close();
   } finally {
     release();
   }
