@@ -1,5 +1,12 @@
-import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
+
+/**
+ * Below the range from which systems give outgoing connections their ports (32768 on Linux), above the plane's fixed ones:
+ * a port chosen here is not taken by somebody's connection before its service listens.
+ */
+const FIRST = 10_000;
+const LAST = 28_999;
+const MAX_TRIES = 2_000;
 
 const listen = (port: number, host: string): Promise<Server> =>
   new Promise((resolve, reject) => {
@@ -13,13 +20,22 @@ const close = (server: Server): Promise<void> =>
 
 /**
  * `count` different TCP ports of the loopback interface that nobody listens on at this moment. All are held open until
- * the last one is chosen, so that none comes twice.
+ * the last one is chosen, so that none comes twice. Throws RangeError when there are not as many.
  */
 export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen(0, host)));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map(close));
-  return ports;
+  const held = new Map<number, Server>();
+  try {
+    for (let tries = 0; held.size < count; tries += 1) {
+      if (tries > MAX_TRIES) throw new RangeError(`no ${count} free ports between ${FIRST} and ${LAST}`);
+      const port = FIRST + Math.floor(Math.random() * (LAST - FIRST + 1));
+      if (held.has(port)) continue;
+      const server = await listen(port, host).catch(() => undefined);
+      if (server) held.set(port, server);
+    }
+    return [...held.keys()];
+  } finally {
+    await Promise.all([...held.values()].map(close));
+  }
 }
 
 /** Whether nobody listens on `port` of the loopback interface. */
