@@ -2,22 +2,26 @@ import { SandboxClient } from '@espalier/sandbox-client';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const REPOSITORY = resolve(import.meta.dirname, '../../../..');
 
-/** A port that was free a moment ago. */
+/** A port that was free a moment ago, below the range from which outgoing connections get theirs. */
 async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 19_000);
+    const server = createServer();
+    server.listen(port, '127.0.0.1');
+    const free = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (free) return port;
+  }
 }
 
 /** Builds what the suite runs: the agent as a static binary, the manager as JavaScript. Both builds are incremental. */
