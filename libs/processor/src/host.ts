@@ -67,6 +67,8 @@ const LIMITS: BatchLimits = { records: 200, outputs: 2_000, bytes: 4_000_000, ti
 /** A kept state is folded on from where it was only while the changelog still has every tombstone since (a day by default). */
 const KEEP_MS = 3_600_000;
 const ENDING_MS = 8_000;
+/** How often the host looks whether its process was frozen, milliseconds. */
+const PULSE_MS = 250;
 
 const silent: KafkaLogger = {
   debug: () => undefined,
@@ -92,6 +94,10 @@ export class ProcessorHost {
   #fatal: Error | undefined;
   #stopped = false;
   #applied = 0;
+  #pulse: NodeJS.Timeout | undefined;
+  #pulseAt = 0;
+  /** Tasks that were frozen or failed: what they know of their partition is not built upon. */
+  readonly #untrusted = new WeakSet<Task>();
 
   constructor(options: ProcessorOptions) {
     this.#options = options;
@@ -113,12 +119,33 @@ export class ProcessorHost {
       onRevoked: () => this.#revoked(),
       onFatal: (error) => this.#fail(error),
     });
+    this.#pulseAt = performance.now();
+    this.#pulse = setInterval(() => this.#feelPulse(), PULSE_MS);
     await this.#membership.start();
+  }
+
+  /**
+   * A process that was frozen for about a session has lost its partitions, whatever answers still lie in its sockets. Timers
+   * run before those are read, so that the tasks are gone before they could begin another step.
+   */
+  #feelPulse(): void {
+    const now = performance.now();
+    const frozenMs = now - this.#pulseAt;
+    this.#pulseAt = now;
+    if (frozenMs < this.#timings.sessionTimeoutMs || this.#tasks.size === 0) return;
+    this.#logger.warn(
+      { machine: this.#options.machine.name, frozenMs: Math.round(frozenMs) },
+      'the process was frozen',
+    );
+    for (const task of this.#tasks.values()) this.#untrusted.add(task);
+    this.#revoked();
+    this.#membership?.rejoin(`frozen for ${Math.round(frozenMs)} ms`);
   }
 
   /** Ends after the transactions in hand, and leaves the group. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearInterval(this.#pulse);
     this.#revoked();
     await this.#ended();
     await this.#membership?.stop();
@@ -212,13 +239,13 @@ export class ProcessorHost {
 
   #keep(task: Task): void {
     // Nothing folded yet is nothing worth keeping.
+    if (this.#untrusted.has(task)) return;
     if (task.state.changelogOffset > 0) this.#kept.set(task.partition, { state: task.state, at: Date.now() });
   }
 
   /** A task failed: its state may be behind what was committed, so it is given up, and the group is joined anew. */
   #failed(task: Task, generation: number, error: unknown): void {
     const { machine } = this.#options;
-    this.#keep(task);
     if (this.#tasks.get(task.partition) === task) this.#tasks.delete(task.partition);
     if (this.#stopped) return;
     this.#logger.warn(

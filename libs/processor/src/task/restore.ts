@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TopicName } from '@espalier/contracts';
 import type { TransactionalProducer } from '@espalier/kafka';
-import { ProcessorStateError } from '../errors.ts';
+import { ProcessorError, ProcessorStateError } from '../errors.ts';
 import { emptyState, type Changelog, type PartitionState } from './changelog.ts';
 import type { TaskParts } from './parts.ts';
 
@@ -24,17 +24,27 @@ export async function restorePartition(
   const begun = Date.now();
   await producer.open();
   if (isDropped()) return undefined;
-  const [barrier] = await producer.transact({ records: [changelog.barrier(randomUUID(), clock())] });
+  const record = changelog.barrier(randomUUID(), clock());
+  const [barrier] = await producer.transact({ records: [record] });
   if (barrier === undefined) throw new ProcessorStateError('the barrier was stored nowhere');
   // From here on no earlier owner can add to the changelog.
   const state = kept ?? emptyState();
   const from = state.changelogOffset;
   let records = 0;
-  for await (const record of reader.readRange(changelog.topic, partition, from, barrier + 1)) {
+  let complete = false;
+  for await (const stored of reader.readRange(changelog.topic, partition, from, barrier + 1)) {
     if (isDropped()) return undefined;
-    changelog.fold(state, record);
+    changelog.fold(state, stored);
+    complete = stored.offset === barrier && record.value !== null && stored.value?.equals(record.value) === true;
     records += 1;
   }
+  // A state that ends before the barrier is an older owner's: applying anything to it would repeat what was applied since.
+  if (!complete)
+    throw new ProcessorError(
+      'PROCESSOR_RESTORE_INCOMPLETE',
+      `${changelog.topic}/${partition}: the restore from ${from} ended before its barrier at ${barrier}`,
+      true,
+    );
   state.changelogOffset = barrier + 1;
   const ends = await Promise.all(
     machine.inputs.map(async (topic) => {
